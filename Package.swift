@@ -98,6 +98,10 @@ let package = Package(
     .target(
       name: "AppStore", dependencies: ["Market", "Postgres", "PaperTrading"],
       resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
+    // Executes orders on paper: one of the gateways, with the feed and the ledger.
+    module(
+      "Broker",
+      ["Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", log]),
     // What browsers get of the gateway; its files are carried by the program.
     .target(
       name: "Page", dependencies: ["Market"], resources: [.embedInCode("Files")],
@@ -112,8 +116,8 @@ let package = Package(
     .executableTarget(
       name: "candled-gateway",
       dependencies: [
-        "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Gateway", "Operations",
-        "TerminalView", "Commands", arguments, log,
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Broker", "Gateway",
+        "Operations", "TerminalView", "Commands", arguments, log,
       ],
       swiftSettings: strict),
     // What the programs share: options, help, messages, signals, exit statuses.
@@ -271,6 +275,12 @@ let package = Package(
         "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),
+    tests(
+      "BrokerTests",
+      [
+        "Market", "EmbeddedPostgres", "Postgres", "Commits", "Store", "PaperTrading", "AppStore",
+        "Broker", "TestSupport", "TestTraits", log,
+      ]),
     tests(
       "GatewayTests",
       [

@@ -20,6 +20,25 @@ package final class AppConnection {
       context: "connect")
   }
 
+  /// Of the broker: also what apps may read of the candles, over the same session, whose end frees
+  /// the lead. The server notices within seconds that the client's machine is gone.
+  package init(brokerOn connection: PostgresConnection) throws(StoreError) {
+    self.connection = connection
+    try AppSchema.version.require(connection)
+    try connection.execute(
+      """
+      set search_path = candled_app, candled;
+      set statement_timeout = '\(Self.brokerSecondsMax)s';
+      set tcp_keepalives_idle = 3;
+      set tcp_keepalives_interval = 1;
+      set tcp_keepalives_count = 4;
+      set tcp_user_timeout = 7000
+      """, context: "connect")
+  }
+
+  /// A whole market of open orders is read when one begins to lead.
+  private static let brokerSecondsMax = 60
+
   /// Of an app that waits for its own list; all statements here are of milliseconds.
   package static let statementSecondsMax = 5
 

@@ -9,8 +9,22 @@ package struct BrokerStep: Sendable {
   package var postings: [PostingRow] = []
   package var fills: [FillRow] = []
   package var events: [OrderEventRow] = []
+  /// As they are after the step, each once.
+  package var purchases: [Int64: PurchaseRow] = [:]
+  /// What decides fills, in order; the first of a day behind `day`.
+  package var inputs: [FillInputRow] = []
+  /// Of open orders: where they stand.
+  package var progress: [Int64: String] = [:]
+  /// A day that begins: inputs of earlier ones are of no use any more.
+  package var day: TradingDay?
   /// Up to which change of the feed quotes were looked at; nil: as before.
   package var quoteSequence: Int64?
+
+  /// Whether there is nothing that must be stored: that quotes were looked at is none.
+  package var isEmpty: Bool {
+    outcomes.isEmpty && orders.isEmpty && postings.isEmpty && events.isEmpty && purchases.isEmpty
+      && inputs.isEmpty && day == nil
+  }
 
   package init() {}
 
@@ -61,6 +75,51 @@ package struct OrderRow: Sendable {
   }
 }
 
+/// An input of the fill model, at its place.
+package struct FillInputRow: Sendable {
+  package var place: Int64
+  package var symbol: Symbol
+  package var day: TradingDay
+  package var input: FillInput
+
+  package init(place: Int64, symbol: Symbol, day: TradingDay, input: FillInput) {
+    self.place = place
+    self.symbol = symbol
+    self.day = day
+    self.input = input
+  }
+}
+
+package struct PurchaseRow: Sendable {
+  package var purchase: QueuePurchase
+  package var commandID: Int64
+  package var state: State
+  package var reason: String?
+  package var changedAt: Timestamp
+
+  package enum State: String, Sendable, CaseIterable {
+    case armed, ordered, filled, rejected, cancelled, expired
+
+    package var isOpen: Bool { self == .armed || self == .ordered }
+  }
+
+  package init(
+    purchase: QueuePurchase, commandID: Int64, state: State, reason: String? = nil,
+    changedAt: Timestamp
+  ) {
+    self.purchase = purchase
+    self.commandID = commandID
+    self.state = state
+    self.reason = reason
+    self.changedAt = changedAt
+  }
+
+  var terms: PurchaseTerms {
+    PurchaseTerms(
+      triggers: purchase.triggers, window: purchase.window, carriesOver: purchase.carriesOver)
+  }
+}
+
 package struct FillRow: Sendable {
   package var orderID: Int64
   /// Of the order's fills, from 1.
@@ -97,7 +156,7 @@ package struct OrderEventRow: Sendable {
   package var postingSequence: Int64?
 
   package enum Kind: String, Sendable, CaseIterable {
-    case accepted, fill, cancelled, expired, replaced, reversed
+    case accepted, released, fill, cancelled, expired, replaced, reversed, kept
     case pendingCancel = "pending_cancel"
   }
 

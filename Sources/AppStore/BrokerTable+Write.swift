@@ -6,12 +6,82 @@ import Postgres
 extension BrokerTable {
   /// Inside of `step`, once.
   package func write(_ step: BrokerStep) throws(AppStoreError) {
+    if step.day != nil { try connection.execute(Self.emptyInputs, context: Self.context) }
+    try write(purchases: step.purchases)
     try write(orders: step.orders)
     try write(postings: step.postings)
     try write(fills: step.fills)
     try write(events: step.events)
     try write(outcomes: step.outcomes)
-    try moveCursor(command: step.outcomes.last?.outcome.sequence, quote: step.quoteSequence)
+    try write(inputs: step.inputs)
+    try write(progress: step.progress)
+    try moveCursor(
+      command: step.outcomes.last?.outcome.sequence, quote: step.quoteSequence, day: step.day)
+  }
+
+  private static let emptyInputs = "delete from fill_input"
+
+  private static let insertInputs = Statement(
+    name: "insert_fill_inputs",
+    sql: """
+      insert into fill_input (place, symbol, trading_day, body)
+      select place::bigint, symbol, day::date, body
+      from \(TextColumns.unnest(4)) as added (place, symbol, day, body)
+      """)
+
+  private func write(inputs: [FillInputRow]) throws(AppStoreError) {
+    var rows = TextColumns(4)
+    for row in inputs {
+      rows.append(["\(row.place)", "\(row.symbol)", "\(row.day)", row.input.text])
+    }
+    try run(Self.insertInputs, rows)
+  }
+
+  private static let updateProgress = Statement(
+    name: "update_progress",
+    sql: """
+      update paper_order o
+      set progress = p.progress
+      from \(TextColumns.unnest(2)) as p (id, progress)
+      where o.id = p.id::bigint
+      """)
+
+  private func write(progress: [Int64: String]) throws(AppStoreError) {
+    var rows = TextColumns(2)
+    for (id, progress) in progress { rows.append(["\(id)", progress]) }
+    try run(Self.updateProgress, rows)
+  }
+
+  private static let upsertPurchases = Statement(
+    name: "upsert_queue_purchases",
+    sql: """
+      insert into queue_purchase (
+        id, account_id, command_id, symbol, quantity, trigger, carries_over, state, reason,
+        changed_at)
+      select
+        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, to_jsonb(terms),
+        carries::boolean, state, nullif(reason, ''), \(TextColumns.moment("changed"))
+      from \(TextColumns.unnest(10)) as changed (
+        id, account, command, symbol, quantity, terms, carries, state, reason, changed)
+      on conflict (id) do update
+      set
+        state = excluded.state,
+        reason = excluded.reason,
+        changed_at = excluded.changed_at
+      """)
+
+  private func write(purchases: [Int64: PurchaseRow]) throws(AppStoreError) {
+    var rows = TextColumns(10)
+    for row in purchases.values {
+      let purchase = row.purchase
+      rows.append(
+        [
+          "\(purchase.id)", "\(purchase.account)", "\(row.commandID)", "\(purchase.symbol)",
+          "\(purchase.quantity)", row.terms.text, "\(purchase.carriesOver)", row.state.rawValue,
+          row.reason.text, "\(row.changedAt.microseconds)",
+        ])
+    }
+    try run(Self.upsertPurchases, rows)
   }
 
   private static let upsertOrders = Statement(
@@ -201,14 +271,18 @@ extension BrokerTable {
       update broker_cursor
       set
         command_sequence = coalesce($1::bigint, command_sequence),
-        quote_sequence = coalesce($2::bigint, quote_sequence)
+        quote_sequence = coalesce($2::bigint, quote_sequence),
+        trading_day = coalesce($3::date, trading_day)
       """)
 
-  private func moveCursor(command: Int64?, quote: Int64?) throws(AppStoreError) {
-    if command == nil, quote == nil { return }
+  private func moveCursor(
+    command: Int64?, quote: Int64?, day: TradingDay?
+  ) throws(AppStoreError) {
+    if command == nil, quote == nil, day == nil { return }
     var parameters = WireParameters()
     parameters.add { $0.optional(command) { $0.int64($1) } }
     parameters.add { $0.optional(quote) { $0.int64($1) } }
+    parameters.add { $0.optional(day) { $0.date($1) } }
     try connection.write(Self.move, with: parameters, context: Self.context)
   }
 

@@ -378,7 +378,7 @@ extension LedgerAudit {
     group by c.account_id, c.idempotency_key
     having count(*) > 1
       or count(o.id) > 1
-      or bool_or(c.kind <> 'order' and o.id is not null)
+      or bool_or(c.kind not in ('order', 'replace') and o.id is not null)
       or bool_or(c.outcome = 'refused' and o.id is not null)
       or bool_or(c.fingerprint <> sha256(convert_to(c.body, 'UTF8')))
     """

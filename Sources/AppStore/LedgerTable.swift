@@ -103,13 +103,17 @@ package struct LedgerTable {
       where a.id = any ($1::bigint[])
       """)
 
+  static let orderColumns = """
+    id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
+    queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled, turnover,
+    commission, stamp_duty, transfer_fee, frozen,
+    state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
+    """
+
   private static let readOrders = Statement(
     name: "read_open_orders",
     sql: """
-      select
-        id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
-        queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled,
-        turnover, commission, stamp_duty, transfer_fee, frozen
+      select \(orderColumns)
       from paper_order
       where account_id = any ($1::bigint[])
         and state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
@@ -130,7 +134,7 @@ package struct LedgerTable {
     }
     let orders = try connection.read(
       Self.readOrders, with: Self.parameters(accounts), context: Self.context
-    ) { (row) throws(StoreError) in try row.openOrder(schedule: schedule) }
+    ) { (row) throws(StoreError) in try row.ledgerOrder(schedule: schedule) }
     let openOrders = Dictionary(grouping: orders, by: \.placed.account)
     var ledgers: [Int64: AccountLedger] = [:]
     for account in accounts {
@@ -193,7 +197,7 @@ extension PostgresRow {
   }
 
   /// One of the names that a kind of value has.
-  private mutating func named<Value: CaseIterable>(
+  mutating func named<Value: CaseIterable>(
     _ name: (Value) -> String
   ) throws(StoreError) -> Value {
     let text = try text()
@@ -201,8 +205,8 @@ extension PostgresRow {
     return value
   }
 
-  /// The columns of `readOrders`.
-  fileprivate mutating func openOrder(schedule: FeeSchedule) throws(StoreError) -> LedgerOrder {
+  /// The columns of `orderColumns`.
+  mutating func ledgerOrder(schedule: FeeSchedule) throws(StoreError) -> LedgerOrder {
     let (id, account, symbol) = (try int64(), try int64(), try symbol())
     let placed = Order(
       id: id, account: account, symbol: symbol, side: try named(\Side.name),
@@ -220,6 +224,6 @@ extension PostgresRow {
       terms: terms, filled: try numeric(), turnover: try numeric(),
       paid: Fees(
         commission: try numeric(), stampDuty: try numeric(), transferFee: try numeric()),
-      frozen: try numeric())
+      frozen: try numeric(), isOpen: try bool())
   }
 }

@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 2 then
+  if found > 3 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 2', found);
+      message = format('the database has candled_app schema version %s, newer than 3', found);
   end if;
 end
 $version$;
@@ -477,8 +477,17 @@ create table if not exists order_event (
   primary key (order_id, sequence),
   constraint order_event_kind_is_known check (
     kind in (
-      'accepted', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced', 'reversed'))
+      'accepted', 'released', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced',
+      'reversed', 'kept'))
 );
+-- Before version 3 it knew neither released nor kept.
+alter table order_event drop constraint if exists order_event_kind_is_known;
+alter table order_event add constraint order_event_kind_is_known check (
+  kind in (
+    'accepted', 'released', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced',
+    'reversed', 'kept'));
+comment on column order_event.kind is
+  'kept: a fill whose snapshots were taken back, but whose shares or money are spent: it stands.';
 comment on table order_event is 'What happened to an order. Rows only come.';
 
 create table if not exists fill (
@@ -524,20 +533,36 @@ create table if not exists broker_lease (
   is_only boolean primary key default true,
   term bigint not null default 0,
   holder text not null default '',
-  expires_at timestamptz not null default '-infinity',
   constraint broker_lease_is_one check (is_only)
 );
-comment on table broker_lease is 'One row: which gateway executes, in which term, until when.';
+-- Before version 3 a lease ran out; now it is an advisory lock of the leader's session.
+alter table broker_lease drop column if exists expires_at;
+comment on table broker_lease is 'One row: which gateway executes, or did last, in which term.';
 insert into broker_lease default values on conflict do nothing;
 
 create table if not exists broker_cursor (
   is_only boolean primary key default true,
   command_sequence bigint not null default 0,
   quote_sequence bigint not null default 0,
+  trading_day date,
   constraint broker_cursor_is_one check (is_only)
 );
+alter table broker_cursor add column if not exists trading_day date;
 comment on table broker_cursor is 'One row: how far the broker is, of commands and of the feed.';
+comment on column broker_cursor.trading_day is 'The day that was begun last; null before the first.';
 insert into broker_cursor default values on conflict do nothing;
+
+create table if not exists fill_input (
+  place bigint primary key,
+  symbol text not null,
+  trading_day date not null,
+  body text not null,
+  constraint fill_input_is_short check (octet_length(body) between 1 and 2048)
+);
+comment on table fill_input is
+  'What decides fills on the broker''s day, in order: rows of the feed, orders, ends. Whoever leads '
+  'next goes on from it. Emptied when a day begins: a fill carries its own evidence.';
+comment on column fill_input.body is 'One line: a kind, and key=value of each field.';
 
 create or replace view transaction_log as
 select
@@ -924,17 +949,18 @@ begin
   to candled_app;
   grant select, insert, update on command, paper_order, queue_purchase to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;
+  grant select, insert, delete on fill_input to candled_app;
   grant select on book, transaction_log to candled_app;
   grant execute on function schema_objects() to candled_app;
 end
 $grants$;
 
 delete from schema_version
-where version < 2;
+where version < 3;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  2,
+  3,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -48,6 +48,13 @@ package enum FillEvent: Sendable, Hashable {
   case cancelled(order: Int64)
   /// A stop order whose price was reached.
   case released(order: Int64)
+
+  package var order: Int64 {
+    switch self {
+    case .pending(let fill), .dropped(let fill), .booked(let fill), .reversed(let fill): fill.order
+    case .cancelled(let order), .released(let order): order
+    }
+  }
 }
 
 /// The name of the rules that made a fill, stored with it.

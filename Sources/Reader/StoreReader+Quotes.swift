@@ -3,7 +3,7 @@ import Postgres
 
 /// Quotes back from their table, with book and forming minute.
 extension StoreReader {
-  private static let columns = """
+  static let quoteColumns = """
     i.source, i.name, q.changed_seq, q.received_at, i.symbol, q.trading_day, q.quoted_at,
     \(SnapshotColumns.list), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
     q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover
@@ -12,7 +12,7 @@ extension StoreReader {
   private static let readQuotes = Statement(
     name: "read_latest",
     sql: """
-      select \(columns)
+      select \(quoteColumns)
       from feed_quotes q
       join feed_instruments i on i.id = q.instrument_id
       where q.changed_seq > $1::bigint
@@ -33,7 +33,7 @@ extension StoreReader {
   private static let readLatest = Statement(
     name: "query_latest",
     sql: """
-      select \(columns)
+      select \(quoteColumns)
       from feed_quotes q
       join feed_instruments i on i.id = q.instrument_id
       where $1::text is null

@@ -52,6 +52,13 @@ package final class StoreReader {
     try SchemaVersion.candled.require(connection)
   }
 
+  /// On a connection of another's that finds candled's names.
+  package init(on connection: PostgresConnection) throws(StoreError) {
+    candlesMax = Self.candlesMaxDefault
+    self.connection = connection
+    try SchemaVersion.candled.require(connection)
+  }
+
   func read<Value>(
     _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
     context: String = "query", decode: (inout PostgresRow) throws(StoreError) -> Value

@@ -17,12 +17,18 @@ import Testing
     #expect(try AppSchema.file.check(url: database.url) == [])
   }
 
-  private static let versionOne = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "Fixtures/schema_app-1.sql")
+  private static func text(ofVersion version: Int) throws -> String {
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "Fixtures/schema_app-\(version).sql")
+    return try String(contentsOf: file, encoding: .utf8)
+  }
 
-  @Test func `version 1 is upgraded in place, keeps its rows and is as a fresh one`() throws {
+  @Test(arguments: [1, 2])
+  func `an older version is upgraded in place, keeps its rows and is as a fresh one`(
+    _ version: Int
+  ) throws {
     let store = try StoreDatabase()
-    try SQLProbe.run(String(contentsOf: Self.versionOne, encoding: .utf8), url: store.url)
+    try SQLProbe.run(Self.text(ofVersion: version), url: store.url)
     try store.execute(
       """
       insert into candled_app.app_user (name) values ('alice');
@@ -66,7 +72,7 @@ import Testing
     let database = try AppDatabase()
     try database.store.execute("update candled_app.schema_version set version = 99")
     let sentence =
-      "the database has candled_app schema version 99, newer than version 2 of this "
+      "the database has candled_app schema version 99, newer than version 3 of this "
       + "candled-gateway: install the release that applied it"
     #expect(try AppSchema.file.check(url: database.store.url) == [sentence])
     let error = #expect(throws: StoreError.self) {

@@ -34,6 +34,9 @@ extension Rule {
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Postgres", "Reader"],
     "AppStore": ["Market", "Postgres", "PaperTrading"],
+    "Broker": [
+      "Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", "Logging",
+    ],
     "Page": ["Market"],
     "Gateway": [
       "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
@@ -42,8 +45,8 @@ extension Rule {
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
     ],
     "candled-gateway": [
-      "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Gateway", "Operations",
-      "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
+      "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Broker", "Gateway",
+      "Operations", "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
     ],
     "TerminalView": ["Market"],
     "Ingest": [

@@ -39,7 +39,19 @@ package struct AccountOrders: Sendable {
   /// With their places in the queue, as of the newest row; ended ones until their rows are settled.
   package var orders: [RestingOrder] { world.orders }
 
-  package var lastRow: Snapshot? { world.last }
+  /// Whether the exchange has it in its book.
+  package func isActive(_ order: Int64) -> Bool {
+    world.orders.contains { $0.order.id == order && !$0.isDone }
+  }
+
+  /// Whether what the newest row made of the order waits for its confirmation.
+  package func isPending(_ order: Int64) -> Bool {
+    guard !isConfirmed, let newest = newestRow else { return false }
+    return kept[newest].events.contains { $0.order == order }
+  }
+
+  /// Whether no fill is among what may be taken back.
+  package var isSettled: Bool { kept.allSatisfy(\.events.isEmpty) }
 
   package mutating func enter(_ order: RestingOrder) { record(.order(order)) }
 

@@ -54,15 +54,7 @@ struct OrderWorld: Sendable, Hashable {
   }
 
   /// Whether the row continues the day: later, and not below its totals.
-  func continues(_ row: Snapshot) -> Bool {
-    guard let last, last.stamp.day == row.stamp.day else {
-      return last.map { $0.stamp.day < row.stamp.day } ?? true
-    }
-    let slack = ExactDecimal(Int64(last.rounding.volume) + Int64(row.rounding.volume))
-    guard let volume = try? row.volume + slack else { return false }
-    return (last.stamp.secondOfDay, last.stamp.sequence)
-      < (row.stamp.secondOfDay, row.stamp.sequence) && last.volume <= volume
-  }
+  func continues(_ row: Snapshot) -> Bool { last.map { row.continues($0) } ?? true }
 
   private mutating func accept(_ row: Snapshot) -> [Result] {
     let before = last.flatMap { $0.stamp.day == row.stamp.day ? $0 : nil }

@@ -19,7 +19,7 @@ package struct RestingOrder: Sendable, Hashable {
   /// Its trading day: one that lives longer enters the book anew on each.
   package let day: TradingDay
   /// The second after which it may enter.
-  let entersAt: Int
+  package let entersAt: Int
   /// The worst price of a market order.
   let bound: ExactDecimal?
   /// The day's limit on its own side: none can bid more, or offer for less.
@@ -33,12 +33,22 @@ package struct RestingOrder: Sendable, Hashable {
     _ order: Order, quantity: ExactDecimal? = nil, acceptance: Acceptance, on day: TradingDay,
     band: PriceBand?
   ) {
+    self.init(
+      order, quantity: quantity ?? order.quantity, entersAt: acceptance.entersAt,
+      bound: acceptance.bound, dayLimit: order.side == .buy ? band?.upper : band?.lower, day: day)
+  }
+
+  /// As its text has it.
+  init(
+    _ order: Order, quantity: ExactDecimal, entersAt: Int, bound: ExactDecimal?,
+    dayLimit: ExactDecimal?, day: TradingDay
+  ) {
     self.order = order
     self.day = day
-    self.quantity = quantity ?? order.quantity
-    entersAt = acceptance.entersAt
-    bound = acceptance.bound
-    dayLimit = order.side == .buy ? band?.upper : band?.lower
+    self.quantity = quantity
+    self.entersAt = entersAt
+    self.bound = bound
+    self.dayLimit = dayLimit
     stage = order.kind.isStop ? .untriggered : .waiting
   }
 

@@ -73,6 +73,15 @@ package struct Snapshot: Sendable, Hashable {
 
   package var isCoarse: Bool { rounding.volume > 0 }
 
+  /// Whether the exchange may have sent it behind `other`: later, and not below its totals.
+  package func continues(_ other: Snapshot) -> Bool {
+    if stamp.day != other.stamp.day { return other.stamp.day < stamp.day }
+    let slack = ExactDecimal(Int64(other.rounding.volume) + Int64(rounding.volume))
+    guard let most = try? volume + slack else { return false }
+    return (other.stamp.secondOfDay, other.stamp.sequence)
+      < (stamp.secondOfDay, stamp.sequence) && other.volume <= most
+  }
+
   /// The levels that an order of `side` would meet.
   package func opposite(of side: Side) -> [BookLevel] { side == .buy ? asks : bids }
 

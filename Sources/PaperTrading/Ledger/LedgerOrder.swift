@@ -26,8 +26,9 @@ package struct LedgerOrder: Sendable, Hashable {
   package init(
     _ placed: Order, worstPrice: ExactDecimal?, settlesSameDay: Bool, schedule: FeeSchedule,
     terms: FeeTerms, filled: ExactDecimal = .zero, turnover: ExactDecimal = .zero,
-    paid: Fees = .none, frozen: ExactDecimal = .zero
+    paid: Fees = .none, frozen: ExactDecimal = .zero, isOpen: Bool = true
   ) {
+    self.isOpen = isOpen
     self.placed = placed
     self.worstPrice = worstPrice
     self.settlesSameDay = settlesSameDay

@@ -8,6 +8,15 @@ package struct Posting: Sendable, Hashable {
   package var event: LedgerEvent
   package var tradingDay: TradingDay
   package var entries: [LedgerEntry]
+
+  package init(
+    sequence: Int64, event: LedgerEvent, tradingDay: TradingDay, entries: [LedgerEntry]
+  ) {
+    self.sequence = sequence
+    self.event = event
+    self.tradingDay = tradingDay
+    self.entries = entries
+  }
 }
 
 package struct LedgerEntry: Sendable, Hashable {

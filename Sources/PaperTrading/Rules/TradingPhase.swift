@@ -46,6 +46,11 @@ package struct TradingPhase: Sendable, Hashable {
     }.map { max($0.opens, moment.secondOfDay) }
   }
 
+  /// When the last phase ends in which an order can be filled; nil on a day without one.
+  package static func close(of instrument: Instrument, on day: TradingDay) -> Int? {
+    all(of: instrument, on: day).last { $0.takesOrders }?.closes
+  }
+
   /// The phase of that moment; nil between phases.
   package static func current(of instrument: Instrument, at moment: TradingMoment) -> TradingPhase?
   {

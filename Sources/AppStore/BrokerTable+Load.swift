@@ -1,0 +1,214 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// How far the broker had come when it wrote last.
+package struct BrokerCursor: Sendable, Hashable {
+  package var quoteSequence: Int64
+  /// nil before the first day.
+  package var day: TradingDay?
+  package var newestOrder: Int64
+  package var newestPurchase: Int64
+}
+
+/// Whose an account is, and what is traded with it.
+package struct BrokerAccount: Sendable, Hashable {
+  package var id: Int64
+  package var userID: Int64
+  package var market: String
+}
+
+/// A fill of the day, as a reversal needs it.
+package struct BookedFill: Sendable, Hashable {
+  package var orderID: Int64
+  package var evidence: String
+  package var posting: Posting
+
+  package init(orderID: Int64, evidence: String, posting: Posting) {
+    self.orderID = orderID
+    self.evidence = evidence
+    self.posting = posting
+  }
+}
+
+/// What a broker goes on from: all of it is in the database.
+extension BrokerTable {
+  private static let readState = Statement(
+    name: "read_broker_state",
+    sql: """
+      select
+        quote_sequence, trading_day, coalesce((select max(id) from paper_order), 0),
+        coalesce((select max(id) from queue_purchase), 0)
+      from broker_cursor
+      """)
+
+  package func cursor() throws(AppStoreError) -> BrokerCursor {
+    let rows = try connection.read(Self.readState, context: Self.context) {
+      (row) throws(StoreError) in
+      BrokerCursor(
+        quoteSequence: try row.int64(), day: try row.optionalDay(), newestOrder: try row.int64(),
+        newestPurchase: try row.int64())
+    }
+    return rows.first
+      ?? BrokerCursor(quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0)
+  }
+
+  /// Open ones, and those that ended on the day.
+  private static let readOrders = Statement(
+    name: "read_broker_orders",
+    sql: """
+      select
+        \(LedgerTable.orderColumns), command_id, queue_purchase_id, accepted_at, state,
+        coalesce((select max(sequence) from fill where order_id = id), 0),
+        coalesce((select max(sequence) from order_event where order_id = id), 0)
+      from paper_order
+      where state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
+        or trading_day = $1::date
+      order by id
+      """)
+
+  /// - Returns: each with the newest number of its fills, and of its events.
+  package func orders(
+    on day: TradingDay, schedule: FeeSchedule
+  ) throws(AppStoreError) -> [(row: OrderRow, fills: Int32, events: Int32)] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    return try connection.read(Self.readOrders, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let ledger = try row.ledgerOrder(schedule: schedule)
+      let (command, purchase) = (try row.optionalInt64(), try row.optionalInt64())
+      var order = OrderRow(
+        ledger: ledger, commandID: command, acceptedAt: try row.timestamp(),
+        state: try row.named(\OrderState.name))
+      order.queuePurchaseID = purchase
+      return (order, try row.int32(), try row.int32())
+    }
+  }
+
+  private static let readFills = Statement(
+    name: "read_broker_fills",
+    sql: """
+      select f.order_id, f.evidence, f.posting_sequence, f.quantity, f.price, f.trading_day
+      from fill f
+      join paper_order o on o.id = f.order_id
+      where o.trading_day = $1::date
+        and f.trading_day = $1::date
+        and not exists (
+          select
+          from posting r
+          where r.account_id = f.account_id
+            and r.refers_to = f.posting_sequence)
+      """)
+
+  /// Those of the day that were not taken back.
+  package func fills(on day: TradingDay) throws(AppStoreError) -> [BookedFill] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    return try connection.read(Self.readFills, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let (order, evidence, sequence) = (try row.int64(), try row.text(), try row.int64())
+      let event = LedgerEvent.fill(
+        order: order, quantity: try row.numeric(), price: try row.numeric())
+      return BookedFill(
+        orderID: order, evidence: evidence,
+        posting: Posting(
+          sequence: sequence, event: event, tradingDay: try row.day(), entries: []))
+    }
+  }
+
+  private static let readPurchases = Statement(
+    name: "read_broker_purchases",
+    sql: """
+      select
+        id, account_id, command_id, symbol, quantity, trigger #>> '{}', state, reason, changed_at
+      from queue_purchase
+      where state in ('armed', 'ordered')
+      order by id
+      """)
+
+  /// Those that are armed, or whose order is open.
+  package func purchases() throws(AppStoreError) -> [PurchaseRow] {
+    try connection.read(Self.readPurchases, context: Self.context) { (row) throws(StoreError) in
+      let (id, account, command) = (try row.int64(), try row.int64(), try row.int64())
+      let (symbol, quantity, text) = (try row.symbol(), try row.numeric(), try row.text())
+      guard let terms = PurchaseTerms(text: text) else { throw row.malformed() }
+      return PurchaseRow(
+        purchase: QueuePurchase(
+          id: id, account: account, symbol: symbol, quantity: quantity, triggers: terms.triggers,
+          window: terms.window, carriesOver: terms.carriesOver),
+        commandID: command, state: try row.named(\PurchaseRow.State.rawValue),
+        reason: try row.optionalText(), changedAt: try row.timestamp())
+    }
+  }
+
+  private static let readInputs = Statement(
+    name: "read_fill_inputs",
+    sql: """
+      select place, symbol, trading_day, body
+      from fill_input
+      order by place
+      """)
+
+  package func inputs() throws(AppStoreError) -> [FillInputRow] {
+    try connection.read(Self.readInputs, context: Self.context) { (row) throws(StoreError) in
+      let (place, symbol, day) = (try row.int64(), try row.symbol(), try row.day())
+      guard let input = FillInput(text: try row.text()) else { throw row.malformed() }
+      return FillInputRow(place: place, symbol: symbol, day: day, input: input)
+    }
+  }
+
+  private static let readAccounts = Statement(
+    name: "read_broker_accounts",
+    sql: """
+      select id, user_id, market
+      from account
+      where id = any ($1::bigint[])
+        or id in (select account_id from book where kind = 'today' and balance > 0)
+          and cardinality($1::bigint[]) = 0
+      """)
+
+  /// - Parameter ids: empty for those that bought shares they may not sell yet.
+  package func accounts(_ ids: [Int64]) throws(AppStoreError) -> [BrokerAccount] {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    return try connection.read(Self.readAccounts, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      BrokerAccount(id: try row.int64(), userID: try row.int64(), market: try row.text())
+    }
+  }
+
+  // MARK: Lead
+
+  /// The lock's number: "candled" on a telephone's keys.
+  private static let lockNumber = 2_263_553
+
+  private static let tryLock = Statement(
+    name: "lock_broker", sql: "select pg_try_advisory_lock(\(lockNumber))")
+
+  private static let beginTerm = Statement(
+    name: "begin_broker_term",
+    sql: """
+      update broker_lease
+      set term = term + 1, holder = $1::text
+      returning term
+      """)
+
+  /// Who has it leads until the session ends; the server ends one whose machine does not answer.
+  /// - Returns: the new term; nil while another session leads.
+  package func takeLead(holder: String) throws(AppStoreError) -> Int64? {
+    let taken = try connection.read(Self.tryLock, context: Self.context) {
+      (row) throws(StoreError) in try row.bool()
+    }
+    guard taken == [true] else { return nil }
+    var parameters = WireParameters()
+    parameters.add { $0.text(holder) }
+    return try connection.read(Self.beginTerm, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }.first
+  }
+
+  /// From now on commands are notified to this connection.
+  package func listen() throws(AppStoreError) {
+    try connection.execute("listen candled_app_command", context: Self.context)
+  }
+}

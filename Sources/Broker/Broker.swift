@@ -1,0 +1,289 @@
+/// Executes what users ask of their paper accounts: the one broker of a database.
+///
+///     lead → load → (commands, rows, time → step → COMMIT) …
+///
+/// It leads as long as its session lasts: an advisory lock is of the session that also writes the
+/// steps, so that nobody needs to renew anything. What a step changes is known once it is stored;
+/// after any failure everything is read again.
+
+import AppStore
+import Logging
+import Market
+import PaperTrading
+import Postgres
+import Reader
+
+/// Blocking; it belongs to one thread.
+package final class Broker {
+  private struct Session {
+    let connection: PostgresConnection
+    let reader: StoreReader
+    let table: BrokerTable
+    let books: LedgerTable
+    var term: Int64?
+    var isFollowing = false
+  }
+
+  private let options: BrokerOptions
+  private let log: Logger
+  private var session: Session?
+  private var state: BrokerState?
+  private(set) package var figures = BrokerFigures()
+
+  static let context = "broker"
+  /// Of a step: what more waits is for the next one.
+  private static let commandsMax = 256
+
+  package init(_ options: BrokerOptions, log: Logger) {
+    self.options = options
+    self.log = log
+  }
+
+  // MARK: Lead
+
+  /// Takes the lead, connecting if need be.
+  /// - Returns: whether this broker leads.
+  package func lead() throws(AppStoreError) -> Bool {
+    if session == nil { session = try connect() }
+    guard var session else { return false }
+    if session.term != nil { return true }
+    guard let term = try session.table.takeLead(holder: options.holder) else { return false }
+    try session.table.listen()
+    session.term = term
+    self.session = session
+    figures.term = term
+    log.notice("this gateway executes paper orders", metadata: ["term": "\(term)"])
+    return true
+  }
+
+  private func connect() throws(AppStoreError) -> Session {
+    do throws(StoreError) {
+      let connection = try PostgresConnection(
+        url: options.url, application: "candled gateway broker",
+        unacknowledgedMilliseconds: Self.unacknowledgedMilliseconds)
+      let app = try AppConnection(brokerOn: connection)
+      return Session(
+        connection: connection, reader: try StoreReader(on: connection), table: BrokerTable(app),
+        books: LedgerTable(app))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Another leads within ten seconds of the end of this machine.
+  private static let unacknowledgedMilliseconds = 8_000
+
+  /// Ends the session, and the lead with it; nothing is known any more.
+  package func drop() {
+    session = nil
+    state = nil
+    figures = BrokerFigures()
+  }
+
+  /// Blocks until there may be something to do.
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) {
+    do throws(StoreError) {
+      _ = try session?.connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  // MARK: Look
+
+  /// Executes what waits, and looks at what changed.
+  /// - Returns: whether more waits.
+  package func look() throws(AppStoreError) -> Bool {
+    guard let session, session.term != nil else { return false }
+    do throws(AppStoreError) {
+      try load(session)
+      let commands = try session.table.pending(limit: Self.commandsMax)
+      let changes = try readChanges(session, isNeeded: !commands.isEmpty)
+      if changes != nil || !commands.isEmpty || needsClock {
+        try run(commands, changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      }
+      try follow()
+      return commands.count == Self.commandsMax
+    } catch {
+      // Whether the step was stored may not be known, so nothing else is.
+      state = nil
+      throw error
+    }
+  }
+
+  private var now: Timestamp {
+    Timestamp(microseconds: options.clock().microseconds + figures.clockOffsetMicroseconds)
+  }
+
+  private func load(_ session: Session) throws(AppStoreError) {
+    if state != nil { return }
+    state = try BrokerState(
+      from: session.table, ledgers: session.books, at: now, calendar: options.calendar)
+  }
+
+  /// nil where no instrument is watched and nothing waits: then a sweep costs nothing.
+  private func readChanges(
+    _ session: Session, isNeeded: Bool
+  ) throws(AppStoreError) -> WatchedChanges? {
+    guard let state else { return nil }
+    let watched = state.watched
+    if watched.isEmpty, !isNeeded { return nil }
+    do throws(StoreError) {
+      let changes = try session.reader.changes(of: watched.sorted(), after: state.quoteSequence)
+      if options.followsDaemonClock {
+        figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
+      }
+      return changes
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Whether time alone may bring something.
+  private var needsClock: Bool {
+    guard let state else { return false }
+    return state.step.day != nil || !state.purchases.isEmpty || state.openCount > 0
+      || BrokerState.day(at: now, calendar: options.calendar) > state.day
+  }
+
+  /// Hints of the feed are wanted only while they matter.
+  private func follow() throws(AppStoreError) {
+    guard var session, let state else { return }
+    let isWanted = !state.watched.isEmpty
+    if isWanted == session.isFollowing { return }
+    do throws(StoreError) {
+      try session.connection.execute(
+        isWanted ? "listen candled" : "unlisten candled", context: Self.context)
+    } catch {
+      throw .store(error)
+    }
+    session.isFollowing = isWanted
+    self.session = session
+  }
+}
+
+// MARK: - Steps
+
+extension Broker {
+  /// As one step; where the database takes that for none, each part as one, and what it does not
+  /// take alone is refused or left out, so that it never holds up the others.
+  private func run(
+    _ commands: [PendingCommand], _ changes: WatchedChanges
+  ) throws(AppStoreError) {
+    do throws(AppStoreError) {
+      try perform(commands, changes)
+    } catch {
+      guard error.isOfData, let session else { throw error }
+      log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
+      state = nil
+      try load(session)
+      if commands.count + changes.quotes.count > 1 {
+        var none = changes
+        none.quotes = []
+        none.lastSeq = -1
+        for command in commands { try run([command], none) }
+        for quote in changes.quotes {
+          var one = changes
+          one.quotes = [quote]
+          try run([], one)
+        }
+      } else if let command = commands.first {
+        try refuse(command)
+      } else if changes.quotes.isEmpty {
+        throw error
+      }
+    }
+  }
+
+  private func refuse(_ command: PendingCommand) throws(AppStoreError) {
+    guard var next = state else { return }
+    let refusal = CommandRefusal("internal", "the database refused what follows from the command")
+    next.step.outcomes.append(outcome(of: command, isDone: false, answer: "\(refusal)"))
+    try store(next)
+  }
+
+  private func outcome(
+    of command: PendingCommand, isDone: Bool, answer: String
+  ) -> BrokerStep.Outcome {
+    BrokerStep.Outcome(
+      commandID: command.id, outcome: CommandOutcome(sequence: 0, isDone: isDone, answer: answer))
+  }
+
+  private func perform(
+    _ commands: [PendingCommand], _ changes: WatchedChanges
+  ) throws(AppStoreError) {
+    guard let session, var next = state else { return }
+    next.now = now
+    next.beginDay(calendar: options.calendar)
+    try next.addAccounts(
+      Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
+    let rows = try newestRows(of: commands, in: next, session)
+    for command in commands {
+      let (isDone, answer) = next.execute(command) { rows[$0] }
+      next.step.outcomes.append(outcome(of: command, isDone: isDone, answer: answer))
+    }
+    take(changes, into: &next)
+    next.advance()
+    for complaint in next.complaints { log.error("\(complaint)") }
+    next.complaints = []
+    try store(next)
+  }
+
+  private func newestRows(
+    of commands: [PendingCommand], in state: BrokerState, _ session: Session
+  ) throws(AppStoreError) -> [Symbol: FeedRow] {
+    let symbols = Set(commands.compactMap { state.symbol(of: $0) })
+    if symbols.isEmpty { return [:] }
+    do throws(StoreError) {
+      var rows: [Symbol: FeedRow] = [:]
+      for quote in try session.reader.quotes(of: symbols.sorted()) {
+        if let row = FeedRow(quote, on: state.day) { rows[row.symbol] = rows[row.symbol] ?? row }
+      }
+      return rows
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  private func take(_ changes: WatchedChanges, into next: inout BrokerState) {
+    if changes.lastSeq < 0 { return }
+    for quote in changes.quotes {
+      guard let row = FeedRow(quote, on: next.day) else { continue }
+      next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
+    }
+    for certified in changes.certified where certified.day == next.day {
+      next.certify(certified.symbol)
+    }
+    next.quoteSequence = changes.lastSeq
+  }
+
+  /// Stores a step, if there is one, and knows what it says from then on.
+  private func store(_ next: BrokerState) throws(AppStoreError) {
+    var next = next
+    guard let session, let term = session.term else { return }
+    var step = next.step
+    next.step = BrokerStep()
+    if step.isEmpty, step.progress.isEmpty {
+      state = next
+      return
+    }
+    step.quoteSequence = next.quoteSequence
+    let begun = ContinuousClock.now
+    try session.table.step(term: term) { (sequence, _) throws(AppStoreError) in
+      for index in step.outcomes.indices {
+        step.outcomes[index].outcome.sequence = sequence + Int64(index) + 1
+      }
+      try session.table.write(step)
+    }
+    state = next
+    figures.note(step, openOrders: next.openCount, seconds: begun.duration(to: .now) / .seconds(1))
+  }
+}
+
+extension AppStoreError {
+  /// Whether the database took a row for wrong: it will again.
+  fileprivate var isOfData: Bool {
+    guard case .store(let error) = self, let state = error.sqlState else { return false }
+    return ["22", "23", "42", "54", "P0"].contains { state.hasPrefix($0) }
+  }
+}

@@ -1,0 +1,47 @@
+import AppStore
+import Market
+import Platform
+
+package struct BrokerOptions: Sendable {
+  /// A libpq URL or keyword string of a member of `candled_app`.
+  package var url: String
+  /// Who leads, for people: the machine and the process.
+  package var holder: String
+  package var calendar = TradingCalendar.shanghai
+  package var clock: @Sendable () -> Timestamp
+  /// Of a simulated market: then the exchange's clock is the daemon's, not this machine's.
+  package var followsDaemonClock = false
+
+  package init(
+    url: String, holder: String,
+    clock: @escaping @Sendable () -> Timestamp = {
+      Timestamp(microseconds: SystemClock.realMicroseconds())
+    }
+  ) {
+    self.url = url
+    self.holder = holder
+    self.clock = clock
+  }
+}
+
+/// How the broker does, for metrics.
+package struct BrokerFigures: Sendable, Hashable {
+  /// nil while another leads.
+  package var term: Int64?
+  package var openOrders = 0
+  package var steps = 0
+  package var commands = 0
+  package var fills = 0
+  /// Of the last step.
+  package var stepSeconds = 0.0
+  /// By which the daemon's clock is ahead, where it is followed.
+  package var clockOffsetMicroseconds: Int64 = 0
+
+  mutating func note(_ step: BrokerStep, openOrders: Int, seconds: Double) {
+    self.openOrders = openOrders
+    steps += 1
+    commands += step.outcomes.count
+    fills += step.fills.count
+    stepSeconds = seconds
+  }
+}

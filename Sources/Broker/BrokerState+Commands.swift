@@ -1,0 +1,286 @@
+import AppStore
+import Market
+import PaperTrading
+
+/// Why a command is not executed: a code for programs and a sentence.
+struct CommandRefusal: Error, CustomStringConvertible {
+  let code: String
+  let sentence: String
+
+  init(_ code: String, _ sentence: String) {
+    self.code = code
+    self.sentence = sentence
+  }
+
+  init(_ refusal: LedgerRefusal) { self.init(refusal.code, "\(refusal)") }
+
+  /// As an outcome has it, whose length is bounded.
+  var description: String { String("\(code): \(sentence)".prefix(Self.charactersMax)) }
+
+  private static let charactersMax = 250
+}
+
+extension BrokerState {
+  /// Open orders and armed purchases of an account, and of all accounts of a user together: each is
+  /// looked at with every row of its instrument.
+  static let openOfAccountMax = 500
+  static let openOfUserMax = 1_000
+
+  /// Executes a command, or refuses it with nothing changed.
+  /// - Parameter row: the newest of the instrument that it names.
+  /// - Returns: what it made, as an outcome has it.
+  mutating func execute(
+    _ command: PendingCommand, row: (Symbol) -> FeedRow?
+  ) -> (isDone: Bool, answer: String) {
+    do throws(CommandRefusal) {
+      guard let request = command.request else {
+        throw CommandRefusal("unknown", "this version of the broker does not know the command")
+      }
+      guard accounts[command.accountID] != nil else {
+        throw CommandRefusal("account", "there is no such account")
+      }
+      switch request {
+      case .deposit, .withdraw: return (true, try move(request, command: command))
+      case .order(let order): return (true, try place(order, command: command, row: row))
+      case .cancel(let id): return (true, try cancel(id, of: command.accountID))
+      case .replace(let id, let change):
+        return (true, try replace(id, by: change, command: command, row: row))
+      case .arm(let purchase): return (true, try arm(purchase, command: command, row: row))
+      case .disarm(let id): return (true, try disarm(id, of: command.accountID))
+      }
+    } catch {
+      return (false, "\(error)")
+    }
+  }
+
+  /// What the request of a command is about; nil where no row is needed.
+  func symbol(of command: PendingCommand) -> Symbol? {
+    switch command.request {
+    case .order(let order): order.symbol
+    case .arm(let purchase): purchase.symbol
+    case .replace(let id, _): orders[id]?.placed.symbol
+    default: nil
+    }
+  }
+
+  // MARK: Money
+
+  private mutating func move(
+    _ request: CommandRequest, command: PendingCommand
+  ) throws(CommandRefusal) -> String {
+    guard var ledger = ledgers[command.accountID] else {
+      throw CommandRefusal("account", "there is no such account")
+    }
+    do throws(LedgerRefusal) {
+      var text = ""
+      let posting: Posting
+      switch request {
+      case .deposit(let amount, let type, let description):
+        posting = try ledger.deposit(amount, type: type)
+        text = description
+      case .withdraw(let amount, let description):
+        posting = try ledger.withdraw(amount)
+        text = description
+      default: return ""
+      }
+      ledgers[command.accountID] = ledger
+      post(posting, of: command.accountID, command: command.id, description: text)
+      return "posting=\(posting.sequence)"
+    } catch {
+      throw CommandRefusal(error)
+    }
+  }
+
+  // MARK: Orders
+
+  /// An order that the exchange would take and the account can pay.
+  struct Placed {
+    let accepted: OrderPosting
+    let resting: RestingOrder
+    let ledger: AccountLedger
+  }
+
+  private mutating func place(
+    _ request: OrderRequest, command: PendingCommand, row: (Symbol) -> FeedRow?
+  ) throws(CommandRefusal) -> String {
+    try requireRoom(in: command.accountID)
+    let order = Order(
+      id: newest.order + 1, account: command.accountID, symbol: request.symbol,
+      side: request.side, kind: request.kind, timeInForce: request.timeInForce,
+      quantity: request.quantity, limit: request.limit, stop: request.stop)
+    place(try judge(order, by: row(request.symbol)?.market), command: command.id, purchase: nil)
+    return "order=\(order.id)"
+  }
+
+  private func requireRoom(in account: Int64) throws(CommandRefusal) {
+    let user = accounts[account]?.userID
+    var (ofAccount, ofUser) = (0, 0)
+    for (id, other) in accounts where other.userID == user {
+      let count = ledgers[id]?.openOrders.count ?? 0
+      ofUser += count
+      if id == account { ofAccount += count }
+    }
+    for row in purchases.values where row.state == .armed {
+      if row.purchase.account == account { ofAccount += 1 }
+      if accounts[row.purchase.account]?.userID == user { ofUser += 1 }
+    }
+    if ofAccount >= Self.openOfAccountMax {
+      throw CommandRefusal("too_many", "an account has at most \(Self.openOfAccountMax) open orders")
+    }
+    if ofUser >= Self.openOfUserMax {
+      throw CommandRefusal(
+        "too_many", "the accounts of a user have at most \(Self.openOfUserMax) open orders")
+    }
+  }
+
+  /// - Parameter ledger: as it is when the order is judged; nil: as it is now.
+  func judge(
+    _ order: Order, by row: MarketRow?, ledger: AccountLedger? = nil
+  ) throws(CommandRefusal) -> Placed {
+    guard let instrument = Instrument.classify(order.symbol),
+      accounts[order.account]?.market == Self.market
+    else {
+      throw CommandRefusal("instrument", "\(order.symbol) is not traded in this account")
+    }
+    guard var ledger = ledger ?? ledgers[order.account] else {
+      throw CommandRefusal("account", "there is no such account")
+    }
+    let unit = LedgerUnit.shares(order.symbol)
+    let traded =
+      row?.traded(instrument) ?? TradedInstrument(instrument, statedLimits: StatedLimits.none)
+    let judgement = OrderRules.judge(
+      order, of: traded, against: row?.snapshot,
+      holding: Holding(
+        sellable: ledger.balance(unit, .sellable), today: ledger.balance(unit, .today)),
+      at: moment)
+    guard let acceptance = judgement.acceptance else {
+      let refusal = judgement.refusal
+      throw CommandRefusal(refusal?.code.rawValue ?? "rules", refusal?.description ?? "refused")
+    }
+    do throws(LedgerRefusal) {
+      let accepted = try ledger.accept(
+        LedgerOrder(
+          order, worstPrice: acceptance.bound, settlesSameDay: traded.sellsSameDay,
+          schedule: Self.schedule,
+          terms: FeeTerms(instrument: instrument, side: order.side, day: day)))
+      return Placed(
+        accepted: accepted, resting: resting(order, acceptance: acceptance, row: row),
+        ledger: ledger)
+    } catch {
+      throw CommandRefusal(error)
+    }
+  }
+
+  /// It sees no row that the exchange stamped before it came, whatever our clock says; and only a
+  /// row of its day shows the day's limits.
+  private func resting(_ order: Order, acceptance: Acceptance, row: MarketRow?) -> RestingOrder {
+    let isToday = row?.snapshot.stamp.day == day
+    let seen = isToday ? Int(row?.snapshot.stamp.secondOfDay ?? 0) : 0
+    return RestingOrder(
+      order,
+      acceptance: Acceptance(
+        entersAt: max(acceptance.entersAt, seen), bound: acceptance.bound,
+        isHeldBack: acceptance.isHeldBack),
+      on: day, band: isToday ? row?.band : nil)
+  }
+
+  mutating func place(_ placed: Placed, command: Int64?, purchase: Int64?) {
+    let order = placed.accepted.order.placed
+    ledgers[order.account] = placed.ledger
+    newest.order = order.id
+    var row = OrderRow(
+      ledger: placed.accepted.order, commandID: command, acceptedAt: now, state: .received)
+    row.queuePurchaseID = purchase
+    orders[order.id] = PaperOrder(row: row)
+    record(placed.accepted, as: order.kind.isStop ? .held : .accepted, event: .accepted)
+    apply(.entry(placed.resting), to: order.symbol)
+  }
+
+  /// An open order of the account.
+  private func open(_ id: Int64, of account: Int64) throws(CommandRefusal) -> PaperOrder {
+    guard let order = orders[id], order.placed.account == account, order.row.ledger.isOpen else {
+      throw CommandRefusal("unknown_order", "there is no open order \(id)")
+    }
+    return order
+  }
+
+  private mutating func cancel(_ id: Int64, of account: Int64) throws(CommandRefusal) -> String {
+    let order = try open(id, of: account)
+    close(CollectionOfOne(id))
+    if orders[id]?.row.ledger.isOpen == true, order.row.state != .pendingCancel {
+      set(.pendingCancel, of: id)
+      tell(.pendingCancel, of: id)
+    }
+    return "order=\(id)"
+  }
+
+  private mutating func replace(
+    _ id: Int64, by change: OrderChange, command: PendingCommand, row: (Symbol) -> FeedRow?
+  ) throws(CommandRefusal) -> String {
+    let old = try open(id, of: command.accountID)
+    let placed = old.placed
+    guard old.row.state != .pendingCancel, canCancel(placed),
+      instruments[placed.symbol]?.isPending(placed) != true
+    else {
+      throw CommandRefusal("pending", "order \(id) cannot be taken back now: try again")
+    }
+    guard let quantity = try? (change.quantity ?? placed.quantity) - old.row.ledger.filled,
+      var ledger = ledgers[command.accountID]
+    else { throw CommandRefusal("quantity", "the quantity has too many digits") }
+    do throws(LedgerRefusal) {
+      _ = try ledger.end(id)
+    } catch {
+      throw CommandRefusal(error)
+    }
+    let order = Order(
+      id: newest.order + 1, account: placed.account, symbol: placed.symbol, side: placed.side,
+      kind: placed.kind, timeInForce: change.timeInForce ?? placed.timeInForce,
+      quantity: quantity, limit: change.limit ?? placed.limit, stop: change.stop ?? placed.stop)
+    let next = try judge(order, by: row(placed.symbol)?.market, ledger: ledger)
+    withdraw(id, as: .replaced)
+    place(next, command: command.id, purchase: nil)
+    return "order=\(order.id)"
+  }
+
+  // MARK: Queue purchases
+
+  /// What can be said before the limit-up price is reached.
+  private static let early: Set<Refusal.Code> = [
+    .instrument, .quantity, .lot, .remainder, .size, .halted,
+  ]
+
+  private mutating func arm(
+    _ request: PurchaseRequest, command: PendingCommand, row: (Symbol) -> FeedRow?
+  ) throws(CommandRefusal) -> String {
+    try requireRoom(in: command.accountID)
+    let purchase = QueuePurchase(
+      id: newest.purchase + 1, account: command.accountID, symbol: request.symbol,
+      quantity: request.quantity, triggers: request.terms.triggers, window: request.terms.window,
+      carriesOver: request.terms.carriesOver)
+    guard let market = row(request.symbol)?.market else {
+      throw CommandRefusal("halted", "\(request.symbol) has no price")
+    }
+    guard let limitUp = market.band?.upper else {
+      throw CommandRefusal("band", "\(request.symbol) has no price limits today")
+    }
+    do throws(CommandRefusal) {
+      _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: market)
+    } catch {
+      if Self.early.contains(where: { $0.rawValue == error.code }) { throw error }
+    }
+    newest.purchase = purchase.id
+    let armed = PurchaseRow(
+      purchase: purchase, commandID: command.id, state: .armed, changedAt: now)
+    purchases[purchase.id] = armed
+    step.purchases[purchase.id] = armed
+    return "purchase=\(purchase.id)"
+  }
+
+  private mutating func disarm(_ id: Int64, of account: Int64) throws(CommandRefusal) -> String {
+    guard let row = purchases[id], row.purchase.account == account, row.state == .armed else {
+      throw CommandRefusal("unknown_purchase", "there is no armed queue purchase \(id)")
+    }
+    set(.cancelled, ofPurchase: id)
+    return "purchase=\(id)"
+  }
+}

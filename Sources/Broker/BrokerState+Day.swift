@@ -1,0 +1,134 @@
+import AppStore
+import Market
+import PaperTrading
+
+/// The clock: a day's orders end with it, and the next one begins.
+extension BrokerState {
+  /// The day's last certificates are written before: then it is over, and orders are for the next.
+  private static let dayEndsSecond = 16 * 3600
+  /// A fill that nothing has confirmed by then is none.
+  private static let confirmedBySecond = 8 * 3600
+  /// The price of the close is published before.
+  private static let closeGraceSeconds = 300
+
+  /// The day that orders of this moment are for.
+  static func day(at now: Timestamp, calendar: TradingCalendar) -> TradingDay {
+    let today = now.shanghaiDay
+    let known = calendar.supposingWeekdays(through: today.advanced(by: 14))
+    if now.shanghaiSecondOfDay < dayEndsSecond, known.isTradingDay(today) == true { return today }
+    return known.next(after: today) ?? today.advanced(by: 1)
+  }
+
+  /// Begins the next day, if it is time.
+  mutating func beginDay(calendar: TradingCalendar) {
+    let next = Self.day(at: now, calendar: calendar)
+    if next > day, mayEnd { begin(next) }
+  }
+
+  /// What time alone brings: cancellations that the exchange takes again, and the close.
+  mutating func advance() {
+    close(closing)
+    expire()
+  }
+
+  private var mayEnd: Bool {
+    let isLate = now.shanghaiDay > day && now.shanghaiSecondOfDay >= Self.confirmedBySecond
+    if isLate || now.shanghaiDay > day.advanced(by: 1) { return true }
+    return !openOrders.contains { symbol, ids in
+      guard let trading = instruments[symbol] else { return false }
+      return ids.contains { id in orders[id].map { trading.isPending($0.placed) } ?? false }
+    }
+  }
+
+  /// Orders of the day end once the close is past and their fills are confirmed.
+  private mutating func expire() {
+    let second = moment.secondOfDay
+    for symbol in openOrders.keys.sorted() {
+      guard isPastClose(symbol, second: second) else { continue }
+      for id in (openOrders[symbol] ?? []).sorted() {
+        guard let order = orders[id]?.placed, order.timeInForce != .goodTillCancelled,
+          instruments[symbol]?.isPending(order) != true
+        else { continue }
+        withdraw(id, as: orders[id]?.row.state == .pendingCancel ? .cancelled : .expired)
+      }
+    }
+    for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {
+      if isPastClose(row.purchase.symbol, second: second) { set(.expired, ofPurchase: id) }
+    }
+  }
+
+  private func isPastClose(_ symbol: Symbol, second: Int) -> Bool {
+    guard let instrument = Instrument.classify(symbol),
+      let close = TradingPhase.close(of: instrument, on: day)
+    else { return false }
+    return second >= close + Self.closeGraceSeconds
+  }
+
+  /// Ends every order of the day before, settles what was bought, and sends again what lives on.
+  private mutating func begin(_ next: TradingDay) {
+    let open = openOrders.values.flatMap { $0 }.sorted().compactMap { orders[$0] }
+    for order in open {
+      let account = order.placed.account
+      guard var ledger = ledgers[account], let ended = try? ledger.end(order.placed.id) else {
+        continue
+      }
+      ledgers[account] = ledger
+      orders[order.placed.id]?.row.ledger = ended.order
+      post(ended.posting, of: account)
+      step.orders[order.placed.id] = orders[order.placed.id]?.row
+    }
+    day = next
+    step.day = next
+    step.inputs = []
+    (newest.place, instruments, fills) = (0, [:], [:])
+    settle()
+    for order in open { renew(order) }
+    for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {
+      set(.expired, ofPurchase: id)
+    }
+    orders = orders.filter { $0.value.row.ledger.isOpen }
+  }
+
+  /// What was bought before the day may be sold on it.
+  mutating func settle() {
+    for account in ledgers.keys.sorted() {
+      guard var ledger = ledgers[account], ledger.tradingDay < day else { continue }
+      let posting = try? ledger.settle(day)
+      ledgers[account] = ledger
+      if let posting { post(posting, of: account) }
+    }
+  }
+
+  /// An order that lives for days is a new one on each; a stop that was reached stays reached.
+  private mutating func renew(_ order: PaperOrder) {
+    let (placed, state) = (order.placed, order.row.state)
+    let isOver = state == .pendingCancel || placed.timeInForce != .goodTillCancelled
+    guard !isOver, var ledger = ledgers[placed.account],
+      let ended = orders[placed.id]?.row.ledger,
+      let accepted = try? ledger.accept(ended.renewed(on: day)),
+      let rest = try? placed.quantity - accepted.order.filled,
+      let instrument = Instrument.classify(placed.symbol),
+      let entry = TradingPhase.entry(
+        of: instrument, at: TradingMoment(day: day, secondOfDay: 0))
+    else {
+      let end: OrderState = state == .pendingCancel ? .cancelled : .expired
+      set(end, of: placed.id)
+      return tell(end == .cancelled ? .cancelled : .expired, of: placed.id)
+    }
+    ledgers[placed.account] = ledger
+    let isReached = placed.kind == .stopLimit && state != .held
+    let sent = Order(
+      id: placed.id, account: placed.account, symbol: placed.symbol, side: placed.side,
+      kind: isReached ? .limit : placed.kind, timeInForce: placed.timeInForce,
+      quantity: placed.quantity, limit: placed.limit, stop: isReached ? nil : placed.stop,
+      origin: placed.origin)
+    record(accepted, as: state, event: nil)
+    apply(
+      .entry(
+        RestingOrder(
+          sent, quantity: rest,
+          acceptance: Acceptance(entersAt: entry, bound: accepted.order.worstPrice), on: day,
+          band: nil)),
+      to: placed.symbol)
+  }
+}

@@ -1,0 +1,177 @@
+import AppStore
+import Market
+import PaperTrading
+
+/// What becomes of orders in the market.
+extension BrokerState {
+  mutating func book(_ event: FillEvent) {
+    switch event {
+    // Shown, but not certain before the next row.
+    case .pending, .dropped: break
+    case .booked(let fill): book(fill)
+    case .reversed(let fill): reverse(fill)
+    case .cancelled(let order): finish(order, as: .cancelled)
+    case .released(let order):
+      guard orders[order]?.row.state == .held else { return }
+      set(.accepted, of: order)
+      tell(.released, of: order)
+    }
+  }
+
+  private func moment(of fill: Fill) -> Timestamp {
+    Timestamp(day: fill.at.day, secondOfDay: Int(fill.at.secondOfDay))
+  }
+
+  /// Fills of an order are numbered over all its days.
+  private mutating func book(_ fill: Fill) {
+    guard let order = orders[fill.order], var ledger = ledgers[order.placed.account] else { return }
+    do throws(LedgerRefusal) {
+      let filled = try ledger.fill(fill.order, quantity: fill.quantity, price: fill.price)
+      ledgers[order.placed.account] = ledger
+      let number = order.fills + 1
+      orders[fill.order]?.fills = number
+      let evidence = fill.evidence.text
+      step.fills.append(
+        FillRow(
+          sequence: number, posting: filled, filledAt: moment(of: fill),
+          feedSequence: fill.at.sequence, evidence: evidence))
+      fills[FillKey(order: fill.order, evidence: evidence)] = filled.posting
+      let open: OrderState =
+        order.row.state == .pendingCancel ? .pendingCancel : .partiallyFilled
+      record(
+        filled, as: filled.order.isOpen ? open : .filled, event: .fill, at: moment(of: fill),
+        feed: fill.at.sequence)
+    } catch {
+      complaints.append("a fill of order \(fill.order) is not booked: \(error)")
+      withdraw(fill.order, as: .cancelled)
+    }
+  }
+
+  /// Where shares are sold or money is spent that a reversal needs, the fill stands, with a notice;
+  /// then the order takes no more: what it fills would be counted twice.
+  private mutating func reverse(_ fill: Fill) {
+    let key = FillKey(order: fill.order, evidence: fill.evidence.text)
+    guard let posting = fills[key], let order = orders[fill.order],
+      var ledger = ledgers[order.placed.account]
+    else { return }
+    do throws(LedgerRefusal) {
+      let reversed = try ledger.reverse(
+        posting, ended: order.row.ledger.isOpen ? nil : order.row.ledger)
+      ledgers[order.placed.account] = ledger
+      fills[key] = nil
+      var state = order.row.state
+      if state == .partiallyFilled, reversed.order.filled.isZero { state = .accepted }
+      record(reversed, as: state, event: .reversed)
+    } catch {
+      complaints.append("a fill of order \(fill.order) stands without its rows: \(error)")
+      tell(.kept, of: fill.order, posting: posting.sequence)
+      withdraw(fill.order, as: .cancelled)
+    }
+  }
+
+  /// Takes an order out of the market and ends it at once, pending fills or not.
+  mutating func withdraw(_ id: Int64, as state: OrderState) {
+    guard let order = orders[id]?.placed else { return }
+    if instruments[order.symbol]?.isActive(order) == true {
+      apply(.end(order: id, account: order.account), to: order.symbol)
+    }
+    finish(id, as: state)
+  }
+
+  /// Frees what an order has frozen, if it has not ended.
+  mutating func finish(_ id: Int64, as state: OrderState) {
+    guard let order = orders[id], order.row.ledger.isOpen,
+      var ledger = ledgers[order.placed.account], let ended = try? ledger.end(id)
+    else { return }
+    ledgers[order.placed.account] = ledger
+    let events: [OrderState: OrderEventRow.Kind] = [
+      .cancelled: .cancelled, .expired: .expired, .replaced: .replaced,
+    ]
+    record(ended, as: state, event: events[state])
+  }
+
+  /// Cancels what waits for it, once the exchange takes cancellations and no fill is pending.
+  mutating func close(_ ids: some Sequence<Int64>) {
+    for id in ids.sorted() {
+      guard let order = orders[id]?.placed, let trading = instruments[order.symbol] else {
+        continue
+      }
+      if trading.isActive(order) {
+        guard canCancel(order) else { continue }
+        apply(.end(order: id, account: order.account), to: order.symbol)
+      }
+      if instruments[order.symbol]?.isPending(order) == false { finish(id, as: .cancelled) }
+    }
+  }
+
+  /// Whether a cancellation takes effect now.
+  func canCancel(_ order: Order) -> Bool {
+    guard let trading = instruments[order.symbol] else { return true }
+    let entered = trading.entry(of: order) ?? moment.secondOfDay
+    return TradingPhase.cancellation(
+      of: trading.instrument, entered: entered, at: moment) == moment.secondOfDay
+  }
+}
+
+// MARK: - Rows
+
+extension BrokerState {
+  /// Rows of watched instruments, in the order of the feed.
+  /// - Parameter isCorrected: whether the daemon took rows of the instrument out.
+  mutating func take(_ row: FeedRow, isCorrected: Bool) {
+    let (symbol, snapshot) = (row.symbol, row.snapshot)
+    guard snapshot.stamp.day == day else { return }
+    if isCorrected, let first = instruments[symbol]?.firstContradicted(by: snapshot) {
+      apply(.withdrawal(from: first), to: symbol)
+    }
+    if instruments[symbol]?.continues(snapshot) ?? true {
+      apply(.row(row.market), to: symbol)
+      fire(on: row.market, of: symbol)
+    }
+    settle(symbol)
+  }
+
+  mutating func certify(_ symbol: Symbol) {
+    guard instruments[symbol]?.isSettled == false else { return }
+    apply(.certificate, to: symbol)
+    settle(symbol)
+  }
+
+  /// What rests behind a row: cancellations that waited for it, and where orders stand.
+  private mutating func settle(_ symbol: Symbol) {
+    close(closing.intersection(openOrders[symbol] ?? []))
+    guard let trading = instruments[symbol] else { return }
+    for id in openOrders[symbol] ?? [] {
+      guard let order = orders[id], let progress = trading.progress(of: order.placed),
+        progress != order.row.progress
+      else { continue }
+      orders[id]?.row.progress = progress
+      if step.orders[id] != nil {
+        step.orders[id]?.progress = progress
+      } else {
+        step.progress[id] = progress
+      }
+    }
+  }
+
+  /// Orders what the row releases, in the order of the purchases.
+  private mutating func fire(on row: MarketRow, of symbol: Symbol) {
+    guard let limitUp = row.band?.upper, let seal = instruments[symbol]?.seal else { return }
+    let armed = purchases.values.filter { $0.state == .armed && $0.purchase.symbol == symbol }
+    for purchase in armed.sorted(by: { $0.purchase.id < $1.purchase.id }) {
+      guard purchase.purchase.fires(on: row.snapshot, limitUp: limitUp, watch: seal) else {
+        continue
+      }
+      let order = purchase.purchase.order(id: newest.order + 1, limitUp: limitUp)
+      do throws(CommandRefusal) {
+        let placed = try judge(order, by: row)
+        set(.ordered, ofPurchase: purchase.purchase.id)
+        place(placed, command: nil, purchase: purchase.purchase.id)
+      } catch {
+        // The cage follows the book, and a session begins: it is tried again with each row.
+        if error.code == "cage" || error.code == "session" { continue }
+        set(.rejected, ofPurchase: purchase.purchase.id, reason: "\(error)")
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import AppStore
+import Market
+import PaperTrading
+
+/// What the broker knows, with the step that it makes of it. A value: one changes a copy, which
+/// takes the place of the former once the step is stored. So nothing is known that is not stored.
+struct BrokerState: Sendable {
+  /// Which orders are for; it ends after the last certificate of the day.
+  var day: TradingDay
+  var ledgers: [Int64: AccountLedger] = [:]
+  var accounts: [Int64: BrokerAccount] = [:]
+  /// Open ones, and those that ended on the day.
+  var orders: [Int64: PaperOrder] = [:]
+  var openOrders: [Symbol: Set<Int64>] = [:]
+  /// Orders whose cancellation waits for the exchange, or for a row that confirms a fill.
+  var closing: Set<Int64> = []
+  /// Of the day, and not taken back.
+  var fills: [FillKey: Posting] = [:]
+  var instruments: [Symbol: InstrumentTrading] = [:]
+  /// Armed, or with an open order.
+  var purchases: [Int64: PurchaseRow] = [:]
+  var newest = Numbers()
+  /// Up to which change of the feed rows were looked at.
+  var quoteSequence: Int64 = 0
+  /// The daemon's clock.
+  var now: Timestamp
+  var step = BrokerStep()
+  /// For the log: what should not have happened.
+  var complaints: [String] = []
+
+  /// Given last.
+  struct Numbers: Sendable {
+    var order: Int64 = 0
+    var purchase: Int64 = 0
+    /// Of the inputs of fills, on the day.
+    var place: Int64 = 0
+  }
+
+  struct FillKey: Hashable, Sendable {
+    let order: Int64
+    let evidence: String
+  }
+
+  static let schedule = FeeSchedule.standard
+  static let market = "cn"
+
+  init(day: TradingDay, now: Timestamp) {
+    self.day = day
+    self.now = now
+  }
+
+  /// On the exchange's clock. Before the day's own morning it is second 0.
+  var moment: TradingMoment {
+    let today = now.shanghaiDay
+    let second = today == day ? now.shanghaiSecondOfDay : today < day ? 0 : Self.daySeconds - 1
+    return TradingMoment(day: day, secondOfDay: second)
+  }
+
+  private static let daySeconds = 86_400
+
+  /// Whose rows matter: of open orders, armed purchases, and fills that may be taken back.
+  var watched: Set<Symbol> {
+    var symbols = Set(openOrders.keys)
+    for row in purchases.values where row.state == .armed { symbols.insert(row.purchase.symbol) }
+    for (symbol, trading) in instruments where !trading.isSettled { symbols.insert(symbol) }
+    return symbols
+  }
+
+  var openCount: Int { openOrders.values.reduce(0) { $0 + $1.count } }
+}
+
+/// An order, and the numbers of its fills and events so far.
+struct PaperOrder: Sendable {
+  var row: OrderRow
+  var fills: Int32 = 0
+  var events: Int32 = 0
+
+  var placed: Order { row.ledger.placed }
+}
+
+// MARK: - Writing down
+
+extension BrokerState {
+  mutating func post(
+    _ posting: Posting, of account: Int64, at: Timestamp? = nil, feed: Int64? = nil,
+    command: Int64? = nil, description: String = ""
+  ) {
+    var row = PostingRow(accountID: account, posting: posting, at: at ?? now)
+    (row.feedSequence, row.commandID, row.description) = (feed, command, description)
+    step.postings.append(row)
+  }
+
+  /// The posting of an order, what the order is then, and what is told about it.
+  mutating func record(
+    _ change: OrderPosting, as state: OrderState, event: OrderEventRow.Kind?,
+    at: Timestamp? = nil, feed: Int64? = nil
+  ) {
+    post(change.posting, of: change.order.placed.account, at: at, feed: feed)
+    orders[change.order.id]?.row.ledger = change.order
+    set(state, of: change.order.id)
+    if let event {
+      tell(event, of: change.order.id, posting: change.posting.sequence, at: at, feed: feed)
+    }
+  }
+
+  mutating func set(_ state: OrderState, of id: Int64) {
+    guard var order = orders[id] else { return }
+    order.row.state = state
+    if state.isTerminal { order.row.progress = nil }
+    orders[id] = order
+    step.orders[id] = order.row
+    let symbol = order.placed.symbol
+    if state.isTerminal {
+      openOrders[symbol]?.remove(id)
+      if openOrders[symbol]?.isEmpty == true { openOrders[symbol] = nil }
+      closing.remove(id)
+      step.progress[id] = nil
+      if let purchase = order.row.queuePurchaseID { end(purchase: purchase, with: state) }
+    } else {
+      openOrders[symbol, default: []].insert(id)
+      if state == .pendingCancel { closing.insert(id) }
+    }
+  }
+
+  mutating func tell(
+    _ kind: OrderEventRow.Kind, of id: Int64, posting: Int64? = nil, at: Timestamp? = nil,
+    feed: Int64? = nil
+  ) {
+    guard var order = orders[id] else { return }
+    order.events += 1
+    orders[id] = order
+    var row = OrderEventRow(orderID: id, sequence: order.events, kind: kind, at: at ?? now)
+    (row.postingSequence, row.feedSequence) = (posting, feed)
+    step.events.append(row)
+  }
+
+  private mutating func end(purchase id: Int64, with state: OrderState) {
+    let ended: PurchaseRow.State =
+      switch state {
+      case .filled: .filled
+      case .expired: .expired
+      default: .cancelled
+      }
+    set(ended, ofPurchase: id)
+  }
+
+  mutating func set(_ state: PurchaseRow.State, ofPurchase id: Int64, reason: String? = nil) {
+    guard var row = purchases[id] else { return }
+    (row.state, row.reason, row.changedAt) = (state, reason, now)
+    purchases[id] = state.isOpen ? row : nil
+    step.purchases[id] = row
+  }
+
+  /// Gives an input to an instrument, and books what follows.
+  mutating func apply(_ input: FillInput, to symbol: Symbol) {
+    guard let instrument = Instrument.classify(symbol) else { return }
+    newest.place += 1
+    step.inputs.append(
+      FillInputRow(place: newest.place, symbol: symbol, day: day, input: input))
+    var trading = instruments.removeValue(forKey: symbol) ?? InstrumentTrading(instrument)
+    let events = trading.apply(input)
+    instruments[symbol] = trading
+    for event in events { book(event) }
+  }
+}

@@ -1,0 +1,128 @@
+import Market
+import Postgres
+
+/// A quote, and whether its totals are those of a source that rounds them.
+package struct WatchedQuote: Sendable {
+  package var quote: LatestQuote
+  package var isCoarse: Bool
+}
+
+/// What happened since a change, as the broker asks for it.
+package struct WatchedChanges: Sendable {
+  package var lastSeq: Int64
+  /// By which the daemon's clock was ahead of the server's at the last commit.
+  package var clockOffsetMicroseconds: Int64
+  /// In the order of their changes.
+  package var quotes: [WatchedQuote] = []
+  /// Instruments whose rows the daemon took out, with the newest change that did.
+  package var corrected: [Symbol: Int64] = [:]
+  /// Instruments and days with a certificate.
+  package var certified: Set<CertifiedDay> = []
+
+  package init(lastSeq: Int64, clockOffsetMicroseconds: Int64) {
+    self.lastSeq = lastSeq
+    self.clockOffsetMicroseconds = clockOffsetMicroseconds
+  }
+}
+
+package struct CertifiedDay: Sendable, Hashable {
+  package var symbol: Symbol
+  package var day: TradingDay
+}
+
+/// Of a few instruments, what changed: what else the feed has is not read.
+extension StoreReader {
+  private static let readPosition = Statement(
+    name: "watched_position",
+    sql: """
+      select p.last_seq, coalesce(extract(epoch from c.known_at - c.committed_at) * 1e6, 0)::bigint
+      from feed_position() p
+      left join feed_changes c on c.seq = p.last_seq
+      """)
+
+  private static let readWatched = Statement(
+    name: "watched_quotes",
+    sql: """
+      select
+        \(quoteColumns),
+        coalesce(
+          (
+            select v.source
+            from feed_serving v
+            where v.series = i.source
+              and v.since <= q.received_at
+            order by v.since desc
+            limit 1
+          ), i.source) <> i.source
+      from feed_quotes q
+      join feed_instruments i on i.id = q.instrument_id
+      where i.symbol = any (string_to_array($1::text, ' '))
+        and q.changed_seq > $2::bigint
+      order by q.changed_seq, i.id
+      """)
+
+  private static let readCorrected = Statement(
+    name: "watched_corrections",
+    sql: """
+      select e.symbol, max(c.seq)
+      from feed_changes c
+      cross join lateral jsonb_array_elements(c.events) as item (object)
+      cross join lateral jsonb_to_record(item.object) as e (event text, symbol text)
+      where c.seq > $2::bigint
+        and c.events <> '[]'
+        and e.event in ('rows_corrected', 'correction_undone', 'disputed')
+        and e.symbol = any (string_to_array($1::text, ' '))
+      group by e.symbol
+      """)
+
+  private static let readCertified = Statement(
+    name: "watched_certificates",
+    sql: """
+      select i.symbol, k.trading_day
+      from feed_changes c
+      cross join lateral unnest(c.audit_instrument_ids, c.audit_days) as
+        k (instrument_id, trading_day)
+      join feed_instruments i on i.id = k.instrument_id
+      where c.seq > $2::bigint
+        and i.symbol = any (string_to_array($1::text, ' '))
+      """)
+
+  /// The newest rows of those instruments that changed behind `seq`, and what was taken out.
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func changes(
+    of symbols: [Symbol], after seq: Int64
+  ) throws(StoreError) -> WatchedChanges {
+    let position = try read(Self.readPosition, context: "broker") { (row) throws(StoreError) in
+      (try row.int64(), try row.int64())
+    }.first
+    var changes = WatchedChanges(
+      lastSeq: position?.0 ?? 0, clockOffsetMicroseconds: position?.1 ?? 0)
+    if symbols.isEmpty || changes.lastSeq <= seq { return changes }
+    changes.quotes = try quotes(of: symbols, after: seq)
+    let corrected = try read(
+      Self.readCorrected, with: Self.parameters(symbols, seq), context: "broker"
+    ) { (row) throws(StoreError) in (try row.symbol(), try row.int64()) }
+    for (symbol, seq) in corrected { changes.corrected[symbol] = seq }
+    let certified = try read(
+      Self.readCertified, with: Self.parameters(symbols, seq), context: "broker"
+    ) { (row) throws(StoreError) in CertifiedDay(symbol: try row.symbol(), day: try row.day()) }
+    changes.certified = Set(certified)
+    return changes
+  }
+
+  package func quotes(
+    of symbols: [Symbol], after seq: Int64 = -1
+  ) throws(StoreError) -> [WatchedQuote] {
+    try read(Self.readWatched, with: Self.parameters(symbols, seq), context: "broker") {
+      (row) throws(StoreError) in
+      WatchedQuote(quote: try row.latestQuote(), isCoarse: try row.bool())
+    }
+  }
+
+  private static func parameters(_ symbols: [Symbol], _ seq: Int64) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.text(symbols.map(\.description).joined(separator: " ")) }
+    parameters.add { $0.int64(seq) }
+    return parameters
+  }
+}
