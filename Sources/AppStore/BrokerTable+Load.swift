@@ -179,11 +179,8 @@ extension BrokerTable {
 
   // MARK: Lead
 
-  /// The lock's number: "candled" on a telephone's keys.
-  private static let lockNumber = 2_263_553
-
   private static let tryLock = Statement(
-    name: "lock_broker", sql: "select pg_try_advisory_lock(\(lockNumber))")
+    name: "lock_broker", sql: "select lead_broker()")
 
   private static let beginTerm = Statement(
     name: "begin_broker_term",

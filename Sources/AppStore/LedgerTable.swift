@@ -189,7 +189,7 @@ package struct LedgerTable {
 
 extension PostgresRow {
   /// `unit` and `kind`.
-  fileprivate mutating func ledgerBook() throws(StoreError) -> Book {
+  mutating func ledgerBook() throws(StoreError) -> Book {
     guard let unit = LedgerUnit(text: try text()), let kind = BookKind(rawValue: try text()) else {
       throw malformed()
     }

@@ -76,6 +76,23 @@ exception
 end
 $reading$;
 
+-- The broker's lead is an advisory lock; a server of candled's own lets nobody else take any.
+
+do $lock$
+begin
+  if exists (select from pg_roles where rolname = 'candled_app_owner')
+    and not has_function_privilege(
+      'candled_app_owner', 'pg_catalog.pg_try_advisory_lock(bigint)', 'execute')
+  then
+    grant execute on function pg_catalog.pg_try_advisory_lock(bigint) to candled_app_owner;
+  end if;
+exception
+  when insufficient_privilege then
+    raise warning 'not allowed to grant pg_try_advisory_lock(bigint) to candled_app_owner: '
+      'no gateway can execute orders until that is done by hand';
+end
+$lock$;
+
 do $schema$
 declare
   -- To PostgreSQL 16 who makes a role is a member of it that may not become it.
@@ -771,6 +788,16 @@ end
 $function$;
 comment on function require_limit is 'No fill is worse than the limit of its order.';
 
+create or replace function lead_broker()
+returns boolean
+language sql volatile security definer
+set search_path = candled_app, pg_temp
+as $function$
+  select pg_catalog.pg_try_advisory_lock(2263553)
+$function$;
+comment on function lead_broker is
+  'Takes the lead of the broker until the session ends, unless another session has it.';
+
 create or replace function notify_commands()
 returns trigger
 language plpgsql
@@ -952,6 +979,7 @@ begin
   grant select, insert, delete on fill_input to candled_app;
   grant select on book, transaction_log to candled_app;
   grant execute on function schema_objects() to candled_app;
+  grant execute on function lead_broker() to candled_app;
 end
 $grants$;
 

@@ -81,9 +81,10 @@ package final class Broker {
   }
 
   /// Blocks until there may be something to do.
-  package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) {
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) -> WakeReason {
     do throws(StoreError) {
-      _ = try session?.connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+      return try session?.connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+        ?? .interrupted
     } catch {
       throw .store(error)
     }
@@ -106,6 +107,18 @@ package final class Broker {
       return commands.count == Self.commandsMax
     } catch {
       // Whether the step was stored may not be known, so nothing else is.
+      state = nil
+      throw error
+    }
+  }
+
+  /// What time alone brings.
+  package func tick() throws(AppStoreError) {
+    guard needsClock else { return }
+    do throws(AppStoreError) {
+      try run([], WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      try follow()
+    } catch {
       state = nil
       throw error
     }

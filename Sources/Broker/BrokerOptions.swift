@@ -1,4 +1,5 @@
 import AppStore
+import Glibc
 import Market
 import Platform
 
@@ -11,6 +12,16 @@ package struct BrokerOptions: Sendable {
   package var clock: @Sendable () -> Timestamp
   /// Of a simulated market: then the exchange's clock is the daemon's, not this machine's.
   package var followsDaemonClock = false
+
+  /// The machine's name and the process.
+  package static var thisProcess: String {
+    var bytes = [CChar](repeating: 0, count: hostBytesMax)
+    let isKnown = gethostname(&bytes, bytes.count - 1) == 0
+    let host = bytes.prefix { $0 != 0 }.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    return "\(isKnown ? host : "unknown") \(getpid())"
+  }
+
+  private static let hostBytesMax = 256
 
   package init(
     url: String, holder: String,

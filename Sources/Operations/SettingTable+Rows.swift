@@ -147,6 +147,12 @@ package struct GatewaySettings: Sendable {
   package let gatewayAnonymous = Setting.boolean(
     "gateway.anonymous", default: false,
     help: "Serve market data to requests without a token.")
+  package let gatewayBroker = Setting.boolean(
+    "gateway.broker", default: false,
+    help: "Execute paper orders, if no other gateway of the database does.")
+  package let gatewayBrokerClock = Setting.boolean(
+    "gateway.broker_follows_daemon", default: false,
+    help: "Take the daemon's clock for the exchange's: of a simulated market.")
   package let gatewayConnectionsMax = Setting.integer(
     "gateway.connections_max", default: 12_000, in: 1...60_000,
     help: "Connections at a time. Further ones wait until one ends.")

@@ -44,7 +44,6 @@ extension StoreReader {
     name: "watched_quotes",
     sql: """
       select
-        \(quoteColumns),
         coalesce(
           (
             select v.source
@@ -53,7 +52,8 @@ extension StoreReader {
               and v.since <= q.received_at
             order by v.since desc
             limit 1
-          ), i.source) <> i.source
+          ), i.source) <> i.source,
+        \(quoteColumns)
       from feed_quotes q
       join feed_instruments i on i.id = q.instrument_id
       where i.symbol = any (string_to_array($1::text, ' '))
@@ -115,7 +115,8 @@ extension StoreReader {
   ) throws(StoreError) -> [WatchedQuote] {
     try read(Self.readWatched, with: Self.parameters(symbols, seq), context: "broker") {
       (row) throws(StoreError) in
-      WatchedQuote(quote: try row.latestQuote(), isCoarse: try row.bool())
+      let isCoarse = try row.bool()
+      return WatchedQuote(quote: try row.latestQuote(), isCoarse: isCoarse)
     }
   }
 

@@ -9,8 +9,8 @@ import Operations
 @main
 enum Program {
   /// Event loops and Swift's runtime want one a processor each; beside them are those for signals,
-  /// for the tokens, for what apps keep, for the feed, and for queries.
-  private static let threadsMin = 12 + 2 * max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+  /// for the tokens, for what apps keep, for the feed, for queries, and for the broker.
+  private static let threadsMin = 13 + 2 * max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
 
   static func main() {
     CommandProgram(threadsMin: threadsMin, failure: CommandFailure.init(ofGateway:))
@@ -39,6 +39,6 @@ struct CandledGateway: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
-      VersionCommand.self,
+      VerifyCommand.self, VersionCommand.self,
     ])
 }

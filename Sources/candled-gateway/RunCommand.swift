@@ -1,6 +1,7 @@
 /// `candled-gateway run`: serves until a signal.
 
 import ArgumentParser
+import Broker
 import Commands
 import Gateway
 import Logging
@@ -55,6 +56,8 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     let control = AccessControl(.init(settings), directory: TokenDirectory())
     let follower = try TokenFollower(url: url, directory: control.directory, log: log)
     defer { follower.stop() }
+    let broker = try settings.gatewayBroker ? broker(settings, url: url, log: log) : nil
+    defer { broker?.stop() }
     var options = GatewayOptions(listen: listen, databaseURL: url)
     options.connectionsMax = settings.gatewayConnectionsMax
     let gateway = Gateway(options, log: log)
@@ -72,5 +75,13 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
       try await serving.value
     } catch  where serving.isCancelled {}
     log.notice("stopped")
+  }
+
+  private func broker(
+    _ settings: Settings, url: String, log: Logger
+  ) throws -> BrokerService {
+    var options = BrokerOptions(url: url, holder: BrokerOptions.thisProcess)
+    options.followsDaemonClock = settings.gatewayBrokerClock
+    return try BrokerService(options, log: log)
   }
 }

@@ -39,6 +39,8 @@ package struct AccountOrders: Sendable {
   /// With their places in the queue, as of the newest row; ended ones until their rows are settled.
   package var orders: [RestingOrder] { world.orders }
 
+  package var lastRow: Snapshot? { world.last }
+
   /// Whether the exchange has it in its book.
   package func isActive(_ order: Int64) -> Bool {
     world.orders.contains { $0.order.id == order && !$0.isDone }

@@ -23,6 +23,12 @@ package struct LedgerEntry: Sendable, Hashable {
   package var book: Book
   package var amount: ExactDecimal
   package var balanceAfter: ExactDecimal
+
+  package init(book: Book, amount: ExactDecimal, balanceAfter: ExactDecimal) {
+    self.book = book
+    self.amount = amount
+    self.balanceAfter = balanceAfter
+  }
 }
 
 /// Amounts on their way between books.

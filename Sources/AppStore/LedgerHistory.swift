@@ -1,0 +1,135 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// A posting as it is stored, with what it says it follows from.
+package struct HistoryPosting: Sendable {
+  package var sequence: Int64
+  package var kind: String
+  package var day: TradingDay
+  package var orderID: Int64?
+  package var refersTo: Int64?
+  /// Of its command.
+  package var body: String?
+  /// Of its corporate action.
+  package var symbol: Symbol?
+  package var fill: HistoryFill?
+  package var entries: [LedgerEntry] = []
+}
+
+package struct HistoryFill: Sendable {
+  package var evidence: String
+  package var quantity: ExactDecimal
+  package var price: ExactDecimal
+  package var amount: ExactDecimal
+  package var fees: Fees
+}
+
+package struct HistoryOrder: Sendable {
+  package var ledger: LedgerOrder
+  package var state: OrderState
+  /// Of its command; nil for one of a queue purchase.
+  package var body: String?
+}
+
+/// Everything that is stored of accounts, for who derives it again.
+package struct LedgerHistory {
+  private let connection: AppConnection
+  private static let context = "verify"
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  private static let readAccounts = Statement(
+    name: "history_accounts", sql: "select id from account order by id")
+
+  package func accounts() throws(AppStoreError) -> [Int64] {
+    try connection.read(Self.readAccounts, context: Self.context) { (row) throws(StoreError) in
+      try row.int64()
+    }
+  }
+
+  private static let readPostings = Statement(
+    name: "history_postings",
+    sql: """
+      select
+        p.sequence, p.kind, p.trading_day, p.order_id, p.refers_to, c.body, a.symbol, f.evidence,
+        f.quantity, f.price, f.amount, f.commission, f.stamp_duty, f.transfer_fee
+      from posting p
+      left join command c on c.id = p.command_id
+      left join corporate_action a on a.id = p.corporate_action_id
+      left join fill f on f.account_id = p.account_id
+        and f.posting_sequence = p.sequence
+      where p.account_id = $1::bigint
+      order by p.sequence
+      """)
+
+  private static let readEntries = Statement(
+    name: "history_entries",
+    sql: """
+      select posting_sequence, unit, kind, amount, balance_after
+      from entry
+      where account_id = $1::bigint
+      order by posting_sequence, line
+      """)
+
+  package func postings(of account: Int64) throws(AppStoreError) -> [HistoryPosting] {
+    let entries = try connection.read(
+      Self.readEntries, with: Self.parameters(account), context: Self.context
+    ) { (row) throws(StoreError) in
+      (
+        try row.int64(),
+        LedgerEntry(
+          book: try row.ledgerBook(), amount: try row.numeric(), balanceAfter: try row.numeric())
+      )
+    }
+    let ofPosting = Dictionary(grouping: entries, by: \.0)
+    var postings = try connection.read(
+      Self.readPostings, with: Self.parameters(account), context: Self.context
+    ) { (row) throws(StoreError) in try row.historyPosting() }
+    for index in postings.indices {
+      postings[index].entries = ofPosting[postings[index].sequence]?.map(\.1) ?? []
+    }
+    return postings
+  }
+
+  private static let readOrders = Statement(
+    name: "history_orders",
+    sql: """
+      select \(LedgerTable.orderColumns), state, (select body from command where id = command_id)
+      from paper_order
+      where account_id = $1::bigint
+      order by id
+      """)
+
+  package func orders(
+    of account: Int64, schedule: FeeSchedule
+  ) throws(AppStoreError) -> [HistoryOrder] {
+    try connection.read(
+      Self.readOrders, with: Self.parameters(account), context: Self.context
+    ) { (row) throws(StoreError) in
+      HistoryOrder(
+        ledger: try row.ledgerOrder(schedule: schedule), state: try row.named(\OrderState.name),
+        body: try row.optionalText())
+    }
+  }
+
+  private static func parameters(_ account: Int64) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(account) }
+    return parameters
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func historyPosting() throws(StoreError) -> HistoryPosting {
+    var posting = HistoryPosting(
+      sequence: try int64(), kind: try text(), day: try day(), orderID: try optionalInt64(),
+      refersTo: try optionalInt64(), body: try optionalText(),
+      symbol: try optionalText().flatMap { Symbol($0) })
+    guard let evidence = try optionalText() else { return posting }
+    posting.fill = HistoryFill(
+      evidence: evidence, quantity: try numeric(), price: try numeric(), amount: try numeric(),
+      fees: Fees(commission: try numeric(), stampDuty: try numeric(), transferFee: try numeric()))
+    return posting
+  }
+}

@@ -1,0 +1,184 @@
+import AppStore
+import Market
+import PaperTrading
+
+/// Derives a ledger again: deposits from their commands, fills from their evidence, fees and
+/// balances from both, and compares each with what is stored.
+package struct LedgerReplay {
+  private let history: LedgerHistory
+  private let audit: LedgerAudit
+
+  /// Differences that are told; what follows from one is often the next.
+  package static let differencesMax = 100
+
+  package init(_ connection: AppConnection) {
+    history = LedgerHistory(connection)
+    audit = LedgerAudit(connection)
+  }
+
+  /// - Returns: sentences; none of a sound ledger.
+  /// - Throws: `store`.
+  package func differences() throws(AppStoreError) -> [String] {
+    var differences = try audit.findings().map(\.description)
+    for account in try history.accounts() {
+      var replay = AccountReplay(account: account)
+      let orders = try history.orders(of: account, schedule: BrokerState.schedule)
+      for order in orders { replay.expect(order) }
+      for posting in try history.postings(of: account) { replay.take(posting) }
+      replay.compareOrders()
+      differences += replay.differences
+      if differences.count >= Self.differencesMax { break }
+    }
+    return Array(differences.prefix(Self.differencesMax))
+  }
+}
+
+/// The replay of one account.
+private struct AccountReplay {
+  let account: Int64
+  private(set) var differences: [String] = []
+  private var ledger: AccountLedger?
+  private var stored: [Int64: HistoryOrder] = [:]
+  /// As they are after the postings so far.
+  private var orders: [Int64: LedgerOrder] = [:]
+  private var fills: [Int64: Posting] = [:]
+
+  init(account: Int64) { self.account = account }
+
+  private mutating func differ(_ sentence: String) {
+    differences.append("account \(account): \(sentence)")
+  }
+
+  /// An order, which must be what its command asked for.
+  mutating func expect(_ order: HistoryOrder) {
+    let (id, placed) = (order.ledger.id, order.ledger.placed)
+    stored[id] = order
+    if let limit = placed.limit, order.ledger.worstPrice != limit {
+      differ("order \(id) freezes at another price than its limit")
+    }
+    guard let body = order.body, case .order(let asked)? = CommandRequest(text: body) else { return }
+    let same = OrderRequest(
+      symbol: placed.symbol, side: placed.side, kind: placed.kind,
+      timeInForce: placed.timeInForce, quantity: placed.quantity, limit: placed.limit,
+      stop: placed.stop)
+    if CommandRequest.order(same).text != CommandRequest.order(asked).text {
+      differ("order \(id) is not what its command asked for")
+    }
+  }
+
+  mutating func take(_ posting: HistoryPosting) {
+    var ledger = ledger ?? AccountLedger(tradingDay: posting.day)
+    do throws(LedgerRefusal) {
+      if posting.kind != "settlement", ledger.tradingDay < posting.day,
+        try ledger.settle(posting.day) != nil
+      {
+        differ("posting \(posting.sequence): what was bought before was not settled")
+      }
+      let derived = try derive(posting, on: &ledger)
+      if let derived, derived.sequence != posting.sequence || derived.entries != posting.entries {
+        differ("posting \(posting.sequence) (\(posting.kind)) has other entries than follow")
+      }
+    } catch {
+      differ("posting \(posting.sequence) (\(posting.kind)) cannot follow: \(error)")
+    }
+    self.ledger = ledger
+  }
+
+  /// nil where what it follows from is not known; that was told.
+  private mutating func derive(
+    _ posting: HistoryPosting, on ledger: inout AccountLedger
+  ) throws(LedgerRefusal) -> Posting? {
+    switch (posting.kind, posting.body.flatMap { CommandRequest(text: $0) }) {
+    case ("deposit", .deposit(let amount, let type, _)?):
+      return try ledger.deposit(amount, type: type)
+    case ("withdrawal", .withdraw(let amount, _)?): return try ledger.withdraw(amount)
+    case ("settlement", _): return try ledger.settle(posting.day)
+    case ("acceptance", _): return try accept(posting, on: &ledger)
+    case ("fill", _): return try fill(posting, on: &ledger)
+    case ("end", _): return note(try ledger.end(posting.orderID ?? 0))
+    case ("reversal", _):
+      guard let fill = fills[posting.refersTo ?? 0] else { break }
+      let order = orders[posting.orderID ?? 0]
+      return note(try ledger.reverse(fill, ended: order?.isOpen == true ? nil : order))
+    case ("dividend", _):
+      guard let symbol = posting.symbol, let cash = posting.amount(of: .cash, in: .available)
+      else { break }
+      return try ledger.dividend(cash, of: symbol)
+    case ("bonus", _):
+      guard let symbol = posting.symbol,
+        let shares = posting.amount(of: .shares(symbol), in: .sellable)
+      else { break }
+      return try ledger.bonus(shares, of: symbol)
+    default: break
+    }
+    differ("posting \(posting.sequence) (\(posting.kind)) has no cause")
+    return nil
+  }
+
+  private mutating func note(_ change: OrderPosting) -> Posting {
+    orders[change.order.id] = change.order
+    return change.posting
+  }
+
+  private mutating func accept(
+    _ posting: HistoryPosting, on ledger: inout AccountLedger
+  ) throws(LedgerRefusal) -> Posting? {
+    let id = posting.orderID ?? 0
+    guard let row = stored[id]?.ledger else {
+      differ("posting \(posting.sequence): there is no order \(id)")
+      return nil
+    }
+    let first = LedgerOrder(
+      row.placed, worstPrice: row.worstPrice, settlesSameDay: row.settlesSameDay,
+      schedule: row.schedule, terms: row.terms)
+    return note(try ledger.accept((orders[id] ?? first).renewed(on: posting.day)))
+  }
+
+  private mutating func fill(
+    _ posting: HistoryPosting, on ledger: inout AccountLedger
+  ) throws(LedgerRefusal) -> Posting? {
+    guard let id = posting.orderID, let fill = posting.fill else {
+      differ("posting \(posting.sequence) is a fill without one")
+      return nil
+    }
+    guard let evidence = FillEvidence(text: fill.evidence),
+      let (quantity, price) = FillRules.derive(evidence)
+    else {
+      differ("the evidence of posting \(posting.sequence) proves no fill")
+      return nil
+    }
+    if quantity != fill.quantity || price != fill.price {
+      differ(
+        "posting \(posting.sequence) is a fill of \(fill.quantity) at \(fill.price), and its "
+          + "evidence proves \(quantity) at \(price)")
+    }
+    let booked = try ledger.fill(id, quantity: quantity, price: price)
+    if booked.amount != fill.amount || booked.fees != fill.fees {
+      differ("posting \(posting.sequence) has another amount or other fees than follow")
+    }
+    fills[posting.sequence] = booked.posting
+    return note(booked)
+  }
+
+  /// Balances are compared by the audit, with their entries.
+  mutating func compareOrders() {
+    for (id, row) in stored.sorted(by: { $0.key < $1.key }) {
+      guard let derived = orders[id] else {
+        differ("order \(id) was never accepted")
+        continue
+      }
+      let kept = row.ledger
+      let isSame =
+        (kept.filled, kept.turnover, kept.frozen) == (derived.filled, derived.turnover, derived.frozen)
+        && kept.paid == derived.paid && kept.isOpen == derived.isOpen
+      if !isSame { differ("order \(id) stands otherwise than its postings say") }
+      if row.state == .filled, derived.isOpen { differ("order \(id) is filled and open") }
+    }
+  }
+}
+
+extension HistoryPosting {
+  fileprivate func amount(of unit: LedgerUnit, in kind: BookKind) -> ExactDecimal? {
+    entries.first { $0.book == Book(unit, kind) }?.amount
+  }
+}

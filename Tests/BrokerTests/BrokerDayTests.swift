@@ -1,0 +1,210 @@
+import AppStore
+import Broker
+import Market
+import PaperTrading
+import TestSupport
+import TestTraits
+import Testing
+
+/// Queues, days and restarts: what must outlive a process.
+@Suite(.ownThread) struct BrokerDayTests {
+  private typealias Row = PaperExchange.Row
+  private static let morning = 34_500
+
+  private func sealed(
+    _ exchange: PaperExchange, _ second: Int, _ volume: Int64, queue: Int64,
+    day: TradingDay = PaperExchange.day
+  ) async throws {
+    try await exchange.row(
+      Row(day: day, second: second, volume: volume, cents: 1100, bids: [(1100, queue)]))
+  }
+
+  private func nextDay() throws -> TradingDay {
+    try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
+  }
+
+  /// A queue at limit-up, from the entry to the last share.
+  private func queue(killing: Bool) async throws -> [String] {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, Self.morning, 1_000, queue: 5_000)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 1_000, at: 1100)
+    for step in 1...8 {
+      if killing { exchange.kill() }
+      try await sealed(
+        exchange, Self.morning + step * 3, 1_000 + Int64(step) * 900, queue: 5_000)
+      if killing {
+        exchange.kill()
+        try exchange.look()
+      }
+    }
+    #expect(try exchange.findings() == [])
+    return try exchange.fills() + exchange.states()
+  }
+
+  @Test func `a broker that is killed goes on with the places in the queue`() async throws {
+    let straight = try await queue(killing: false)
+    #expect(straight.first == "1/1 400@11.00", "\(straight)")
+    #expect(try await queue(killing: true) == straight)
+  }
+
+  @Test func `a queue purchase is ordered at limit-up, waits in the queue and is filled`()
+    async throws
+  {
+    let exchange = try await PaperExchange()
+    try await exchange.row(
+      Row(second: Self.morning, volume: 100, bids: [(999, 100)], asks: [(1001, 100)]))
+    try exchange.deposit(100_000)
+    let request = PurchaseRequest(
+      symbol: try #require(Symbol("sz000001")), quantity: ExactDecimal(500),
+      terms: PurchaseTerms(triggers: [.sealed(seconds: 3)]))
+    #expect(try exchange.send(.arm(request)).answer == "purchase=1")
+    try await sealed(exchange, Self.morning + 3, 1_000, queue: 400)
+    exchange.kill()
+    #expect(try exchange.states() == [])
+    try await sealed(exchange, Self.morning + 6, 1_100, queue: 400)
+    #expect(try exchange.states() == ["accepted"])
+    for step in 3...5 {
+      try await sealed(
+        exchange, Self.morning + step * 3, Int64(step) * 1_000, queue: 400)
+    }
+    let purchase = "select state from candled_app.queue_purchase"
+    #expect(try exchange.fills() == ["1/1 500@11.00"])
+    #expect(try exchange.database.value(purchase) == "filled")
+    let log = try LedgerTable(exchange.apps).transactionLog(of: exchange.account, limit: 9)
+    #expect(log.first?.kind == "Auto-Buy")
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test func `a cancellation waits for the minutes that allow one`() async throws {
+    let exchange = try await PaperExchange()
+    let next = try nextDay()
+    try await sealed(exchange, 53_000, 1_000, queue: 5_000)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 100, at: 1100)
+    try exchange.order(.buy, 200, at: 1100)
+    #expect(try exchange.send(.cancel(order: 1)).isDone)
+    #expect(try exchange.states() == ["cancelled", "accepted"])
+    exchange.setClock(second: 53_900)
+    #expect(try exchange.send(.cancel(order: 2)).isDone)
+    #expect(try exchange.states() == ["cancelled", "pending_cancel"])
+    exchange.setClock(second: 54_400)
+    exchange.kill()
+    try exchange.look()
+    #expect(try exchange.states() == ["cancelled", "cancelled"])
+    exchange.setClock(day: next, second: 100)
+    try exchange.look()
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test func `what takes an order's place is one order, or none`() async throws {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, 34_500, 1_000, queue: 5_000)
+    try exchange.deposit(3_000)
+    try exchange.order(.buy, 100, at: 1100)
+    let dear = try exchange.send(.replace(order: 1, OrderChange(quantity: ExactDecimal(900))))
+    #expect(!dear.isDone && dear.answer.hasPrefix("funds"))
+    #expect(try exchange.states() == ["accepted"])
+    let change = OrderChange(quantity: ExactDecimal(200), limit: PaperExchange.price(1050))
+    #expect(try exchange.send(.replace(order: 1, change)).answer == "order=2")
+    #expect(try exchange.states() == ["replaced", "accepted"])
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test func `an order that lives for days numbers its fills through, and settles once a day`()
+    async throws
+  {
+    let exchange = try await PaperExchange()
+    let next = try nextDay()
+    try await sealed(exchange, Self.morning, 1_000, queue: 100)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 1_000, at: 1100, force: .goodTillCancelled)
+    for step in 1...3 {
+      try await sealed(exchange, Self.morning + step * 3, 1_000 + Int64(step) * 200, queue: 100)
+    }
+    let first = try exchange.fills().count
+    #expect(first > 0)
+    exchange.setClock(second: 60_000)
+    try exchange.look()
+    exchange.kill()
+    try exchange.look()
+    for step in 0...4 {
+      try await exchange.row(
+        Row(
+          day: next, second: Self.morning + step * 3, volume: Int64(step) * 900, cents: 1080,
+          previous: 1080, bids: [(1080, 100)], asks: [(1081, 2_000)]))
+    }
+    let fills = try exchange.fills()
+    #expect(fills.count > first)
+    #expect(fills.map { $0.prefix(3) } == (1...fills.count).map { "1/\($0)".prefix(3) })
+    #expect(try exchange.states() == ["filled"])
+    let settled = try exchange.database.value(
+      "select count(*) from candled_app.posting where kind = 'settlement'")
+    #expect(settled == "1")
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test func `the close confirms nothing while rows stall, and unfilled orders expire`()
+    async throws
+  {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, 53_000, 1_000, queue: 100)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 100, at: 1100)
+    try exchange.order(.buy, 100, at: 1050)
+    try await sealed(exchange, 53_003, 1_000, queue: 100)
+    try await sealed(exchange, 53_006, 9_000, queue: 100)
+    exchange.setClock(second: 54_400)
+    try exchange.look()
+    #expect(try exchange.states() == ["accepted", "expired"])
+    exchange.setClock(day: try nextDay(), second: 8 * 3600)
+    try exchange.look()
+    #expect(try exchange.fills() == [] && exchange.states() == ["expired", "expired"])
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test func `an account has a bounded number of open orders`() async throws {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, Self.morning, 1_000, queue: 100)
+    try exchange.deposit(10_000_000)
+    let symbol = try #require(Symbol("sz000001"))
+    let requests = (1...501).map { number in
+      KeyedRequest(
+        accountID: exchange.account, key: "many \(number)",
+        request: .order(
+          OrderRequest(
+            symbol: symbol, side: .buy, kind: .limit, quantity: ExactDecimal(100),
+            limit: PaperExchange.price(1100))))
+    }
+    _ = try CommandTable(exchange.apps).send(requests)
+    try exchange.look()
+    let refused = try exchange.database.value(
+      "select answer from candled_app.command where outcome = 'refused'")
+    #expect(refused == "too_many: an account has at most 500 open orders")
+    #expect(try exchange.states().count == 500)
+  }
+
+  @Test func `one broker leads, and the next one when its session ends`() async throws {
+    let exchange = try await PaperExchange()
+    try exchange.look()
+    let other = PaperExchange.broker(exchange.database, exchange.clock)
+    #expect(try !other.lead())
+    exchange.kill()
+    try PaperExchange.awaitLead(of: other)
+    #expect(other.figures.term == 2)
+    let holder = try exchange.database.value("select term from candled_app.broker_lease")
+    #expect(holder == "2")
+  }
+
+  @Test func `a sweep without open orders costs the database nothing`() async throws {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, Self.morning, 1_000, queue: 100)
+    try exchange.deposit(1_000)
+    let written = "select pg_current_wal_insert_lsn()"
+    try await exchange.commit(Row(second: Self.morning + 3, volume: 2_000))
+    let before = try exchange.database.value(written)
+    for _ in 0..<20 { try exchange.broker.tick() }
+    #expect(try !exchange.broker.look())
+    #expect(try exchange.database.value(written) == before)
+  }
+}

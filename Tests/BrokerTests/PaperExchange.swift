@@ -1,0 +1,183 @@
+import AppStore
+import Broker
+import Commits
+import Logging
+import Market
+import PaperTrading
+import Platform
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+/// A database with a daemon that commits rows, users that send commands, and a broker.
+final class PaperExchange {
+  let database: StoreDatabase
+  let writer: StoreWriter
+  let apps: AppConnection
+  let account: Int64
+  private(set) var broker: Broker
+  let clock = Locked(Timestamp(day: PaperExchange.day, secondOfDay: 34_000))
+  private var position: Int64 = 0
+  private var keys = 0
+
+  static let day = StoreSamples.day
+  static let user: Int64 = 1
+
+  init() async throws {
+    database = try StoreDatabase()
+    try AppSchema.file.apply(url: database.url)
+    writer = StoreWriter(url: database.url)
+    try await writer.connect()
+    _ = try await writer.load()
+    try database.execute("insert into candled_app.app_user (name) values ('alice')")
+    apps = try AppConnection(url: database.url(role: "candled_app"), application: "test")
+    account = try LedgerTable(apps).create(
+      userID: Self.user, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+    broker = Self.broker(database, clock)
+  }
+
+  static func broker(_ database: StoreDatabase, _ clock: Locked<Timestamp>) -> Broker {
+    Broker(
+      BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
+        clock.withLock { $0 }
+      }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  // MARK: Time
+
+  func setClock(day: TradingDay = PaperExchange.day, second: Int) {
+    clock.withLock { $0 = Timestamp(day: day, secondOfDay: second) }
+  }
+
+  /// All that a process knew is gone.
+  func kill() {
+    broker.drop()
+    broker = Self.broker(database, clock)
+  }
+
+  func look() throws {
+    try Self.awaitLead(of: broker)
+    while try broker.look() {}
+  }
+
+  /// The server takes a moment to see that the session before has ended.
+  static func awaitLead(of broker: Broker) throws {
+    let deadline = MonotonicClock.seconds() + 30
+    while try !broker.lead() {
+      guard MonotonicClock.seconds() < deadline else { throw Missing() }
+    }
+  }
+
+  // MARK: Commands
+
+  /// Sends a request, and lets the broker execute it.
+  @discardableResult
+  func send(_ request: CommandRequest, account: Int64? = nil) throws -> CommandOutcome {
+    keys += 1
+    let sent = try CommandTable(apps).send([
+      KeyedRequest(accountID: account ?? self.account, key: "key \(keys)", request: request)
+    ])
+    guard case .command(let id, _) = sent[0] else { throw Missing() }
+    try look()
+    guard let outcome = try CommandTable(apps).outcomes(of: [id])[id] else { throw Missing() }
+    return outcome
+  }
+
+  struct Missing: Error {}
+
+  func deposit(_ yuan: Int64, account: Int64? = nil) throws {
+    try send(.deposit(ExactDecimal(yuan), type: .bank, description: ""), account: account)
+  }
+
+  static func price(_ cents: Int64) -> ExactDecimal { ExactDecimal(units: cents, scale: 2) }
+
+  @discardableResult
+  func order(
+    _ side: Side, _ quantity: Int64, at cents: Int64?, kind: OrderKind = .limit,
+    force: TimeInForce = .day, stop: Int64? = nil, symbol: String = "sz000001"
+  ) throws -> CommandOutcome {
+    let symbol = try #require(Symbol(symbol))
+    return try send(
+      .order(
+        OrderRequest(
+          symbol: symbol, side: side, kind: kind, timeInForce: force,
+          quantity: ExactDecimal(quantity), limit: cents.map(Self.price),
+          stop: stop.map(Self.price))))
+  }
+
+  // MARK: Rows
+
+  struct Row {
+    var symbol = "sz000001"
+    var day = PaperExchange.day
+    var second: Int
+    var volume: Int64
+    /// Of all trades.
+    var cents: Int64 = 1000
+    var previous: Int64 = 1000
+    var bids: [(Int64, Int64)] = []
+    var asks: [(Int64, Int64)] = []
+    var corrects = false
+  }
+
+  /// The daemon commits a row, and the broker looks at it with the clock at its stamp.
+  func row(_ row: Row) async throws {
+    try await commit(row)
+    setClock(day: row.day, second: row.second)
+    try look()
+  }
+
+  func commit(_ row: Row) async throws {
+    let symbol = try #require(Symbol(row.symbol))
+    var quote = Quote(symbol: symbol, tradingDay: row.day, secondOfDay: Int32(row.second))
+    (quote.open, quote.previousClose) = (Self.price(row.cents), Self.price(row.previous))
+    (quote.last, quote.high, quote.low) = (
+      Self.price(row.cents), Self.price(row.cents), Self.price(row.cents)
+    )
+    (quote.volume, quote.turnover) = (
+      ExactDecimal(row.volume), ExactDecimal(units: row.volume * row.cents, scale: 2)
+    )
+    for (place, level) in row.bids.enumerated() {
+      quote.bids[place] = BookLevel(price: Self.price(level.0), volume: ExactDecimal(level.1))
+    }
+    for (place, level) in row.asks.enumerated() {
+      quote.asks[place] = BookLevel(price: Self.price(level.0), volume: ExactDecimal(level.1))
+    }
+    (quote.bid, quote.ask) = (quote.bids[0].price, quote.asks[0].price)
+    position += 1
+    var commit = Commit(position: JournalPosition(position), knownAt: quote.at)
+    commit.quotes = [
+      QuoteRow(
+        quote: quote, source: .sina, name: "平安银行", forming: nil, bookState: [],
+        receivedAt: quote.at)
+    ]
+    if row.corrects {
+      commit.events = [
+        .dispute(
+          DisputeEvent(kind: .corrected, symbol: symbol, tradingDay: row.day, at: quote.at))
+      ]
+    }
+    _ = try await writer.commit(commit)
+  }
+
+  // MARK: Judgement
+
+  func fills() throws -> [String] {
+    try database.execute(
+      """
+      select format('%s/%s %s@%s', order_id, sequence, quantity, price)
+      from candled_app.fill
+      order by order_id, sequence
+      """
+    ).map { $0[0] ?? "" }
+  }
+
+  func states() throws -> [String] {
+    try database.execute("select state from candled_app.paper_order order by id").map {
+      $0[0] ?? ""
+    }
+  }
+
+  func findings() throws -> [String] { try LedgerAudit(apps).findings().map(\.description) }
+}
