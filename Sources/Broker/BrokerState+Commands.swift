@@ -125,7 +125,8 @@ extension BrokerState {
       if accounts[row.purchase.account]?.userID == user { ofUser += 1 }
     }
     if ofAccount >= Self.openOfAccountMax {
-      throw CommandRefusal("too_many", "an account has at most \(Self.openOfAccountMax) open orders")
+      throw CommandRefusal(
+        "too_many", "an account has at most \(Self.openOfAccountMax) open orders")
     }
     if ofUser >= Self.openOfUserMax {
       throw CommandRefusal(

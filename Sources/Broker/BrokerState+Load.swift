@@ -6,7 +6,8 @@ extension BrokerState {
   /// Everything, as the last step left it.
   /// - Throws: `store`.
   init(
-    from table: BrokerTable, ledgers books: LedgerTable, at now: Timestamp, calendar: TradingCalendar
+    from table: BrokerTable, ledgers books: LedgerTable, at now: Timestamp,
+    calendar: TradingCalendar
   ) throws(AppStoreError) {
     let cursor = try table.cursor()
     self.init(day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now)

@@ -56,7 +56,9 @@ private struct AccountReplay {
     if let limit = placed.limit, order.ledger.worstPrice != limit {
       differ("order \(id) freezes at another price than its limit")
     }
-    guard let body = order.body, case .order(let asked)? = CommandRequest(text: body) else { return }
+    guard let body = order.body, case .order(let asked)? = CommandRequest(text: body) else {
+      return
+    }
     let same = OrderRequest(
       symbol: placed.symbol, side: placed.side, kind: placed.kind,
       timeInForce: placed.timeInForce, quantity: placed.quantity, limit: placed.limit,
@@ -169,7 +171,9 @@ private struct AccountReplay {
       }
       let kept = row.ledger
       let isSame =
-        (kept.filled, kept.turnover, kept.frozen) == (derived.filled, derived.turnover, derived.frozen)
+        (kept.filled, kept.turnover, kept.frozen) == (
+          derived.filled, derived.turnover, derived.frozen
+        )
         && kept.paid == derived.paid && kept.isOpen == derived.isOpen
       if !isSame { differ("order \(id) stands otherwise than its postings say") }
       if row.state == .filled, derived.isOpen { differ("order \(id) is filled and open") }

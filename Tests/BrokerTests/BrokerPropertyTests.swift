@@ -29,9 +29,13 @@ import Testing
         let before = volume
         volume += .random(in: 0...3_000, using: &random)
         if isFalse {
-          row.volume = volume + 50_000
-          try await exchange.row(row)
-          (row.second, row.volume, row.corrects) = (row.second + 2, before, true)
+          // Two of them: the second one confirms what the first one led to.
+          for more in [50_000, 60_000] {
+            row.volume = volume + Int64(more)
+            try await exchange.row(row)
+            row.second += 1
+          }
+          (row.volume, row.corrects) = (before, true)
         }
         try await exchange.row(row)
         if killing, Int.random(in: 0..<3, using: &deaths) == 0 { exchange.kill() }
@@ -99,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("fill", "update candled_app.fill set quantity = quantity + 100 where sequence = 1"),
+    ("fill", "update candled_app.fill set quantity = 200 where sequence = 1"),
     ("fill", "update candled_app.fill set commission = commission + 0.01 where sequence = 1"),
     ("fill", "update candled_app.fill set evidence = replace(evidence, 'offered=', 'taken=')"),
     ("paper_order", "update candled_app.paper_order set filled = filled - 1 where filled > 1"),
@@ -110,7 +114,8 @@ import Testing
   ])
   func `what was changed by hand is found`(_ table: String, _ change: String) async throws {
     let exchange = try await PaperExchange()
-    try await exchange.row(Row(second: 34_500, volume: 100, bids: [(999, 100)], asks: [(1001, 500)]))
+    try await exchange.row(
+      Row(second: 34_500, volume: 100, bids: [(999, 100)], asks: [(1001, 500)]))
     try exchange.deposit(100_000)
     try exchange.order(.buy, 300, at: 1001)
     for step in 1...2 {

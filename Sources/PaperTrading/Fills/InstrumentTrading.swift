@@ -59,7 +59,9 @@ package struct InstrumentTrading: Sendable {
 
 extension InstrumentTrading {
   /// Whether the feed may have sent the row behind those that are kept.
-  package func continues(_ row: Snapshot) -> Bool { last.map { row.continues($0.snapshot) } ?? true }
+  package func continues(_ row: Snapshot) -> Bool {
+    last.map { row.continues($0.snapshot) } ?? true
+  }
 
   /// The first of the kept rows that `row`, with which the feed corrects itself, contradicts: what
   /// stands behind it cannot be trusted either.
@@ -89,9 +91,10 @@ extension InstrumentTrading {
 
   /// The place of an order, and what it may have by now: for people.
   package func progress(of order: Order) -> String? {
-    guard let last, let resting = accounts[order.account]?.orders.first(where: {
-      $0.order.id == order.id
-    }), let queue = resting.queue
+    guard let last,
+      let resting = accounts[order.account]?.orders.first(where: {
+        $0.order.id == order.id
+      }), let queue = resting.queue
     else { return nil }
     let ahead = queue.front.map { "ahead=\($0) " } ?? ""
     return ahead + "possible=\(resting.possible(in: last.snapshot))"
