@@ -101,7 +101,8 @@ package final class Broker {
       let commands = try session.table.pending(limit: Self.commandsMax)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
       if changes != nil || !commands.isEmpty || needsClock {
-        try run(commands, changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+        try run(
+          commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       }
       try follow()
       return commands.count == Self.commandsMax
@@ -116,7 +117,7 @@ package final class Broker {
   package func tick() throws(AppStoreError) {
     guard needsClock else { return }
     do throws(AppStoreError) {
-      try run([], WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      try run([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       try follow()
     } catch {
       state = nil
@@ -181,10 +182,10 @@ extension Broker {
   /// As one step; where the database takes that for none, each part as one, and what it does not
   /// take alone is refused or left out, so that it never holds up the others.
   private func run(
-    _ commands: [PendingCommand], _ changes: WatchedChanges
+    _ commands: [PendingCommand], changes: WatchedChanges
   ) throws(AppStoreError) {
     do throws(AppStoreError) {
-      try perform(commands, changes)
+      try perform(commands, changes: changes)
     } catch {
       guard error.isOfData, let session else { throw error }
       log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
@@ -194,11 +195,11 @@ extension Broker {
         var none = changes
         none.quotes = []
         none.lastSeq = -1
-        for command in commands { try run([command], none) }
+        for command in commands { try run([command], changes: none) }
         for quote in changes.quotes {
           var one = changes
           one.quotes = [quote]
-          try run([], one)
+          try run([], changes: one)
         }
       } else if let command = commands.first {
         try refuse(command)
@@ -223,14 +224,14 @@ extension Broker {
   }
 
   private func perform(
-    _ commands: [PendingCommand], _ changes: WatchedChanges
+    _ commands: [PendingCommand], changes: WatchedChanges
   ) throws(AppStoreError) {
     guard let session, var next = state else { return }
     next.now = now
     next.beginDay(calendar: options.calendar)
     try next.addAccounts(
       Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
-    let rows = try newestRows(of: commands, in: next, session)
+    let rows = try newestRows(of: commands, in: next, over: session)
     for command in commands {
       let (isDone, answer) = next.execute(command) { rows[$0] }
       next.step.outcomes.append(outcome(of: command, isDone: isDone, answer: answer))
@@ -243,7 +244,7 @@ extension Broker {
   }
 
   private func newestRows(
-    of commands: [PendingCommand], in state: BrokerState, _ session: Session
+    of commands: [PendingCommand], in state: BrokerState, over session: Session
   ) throws(AppStoreError) -> [Symbol: FeedRow] {
     let symbols = Set(commands.compactMap { state.symbol(of: $0) })
     if symbols.isEmpty { return [:] }
@@ -289,7 +290,7 @@ extension Broker {
       try session.table.write(step)
     }
     state = next
-    figures.note(step, openOrders: next.openCount, seconds: begun.duration(to: .now) / .seconds(1))
+    figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
   }
 }
 

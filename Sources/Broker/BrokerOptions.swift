@@ -1,3 +1,5 @@
+/// How a broker is run, and how it does.
+
 import AppStore
 import Glibc
 import Market
@@ -44,15 +46,15 @@ package struct BrokerFigures: Sendable, Hashable {
   package var commands = 0
   package var fills = 0
   /// Of the last step.
-  package var stepSeconds = 0.0
+  package var stepDuration = Duration.zero
   /// By which the daemon's clock is ahead, where it is followed.
   package var clockOffsetMicroseconds: Int64 = 0
 
-  mutating func note(_ step: BrokerStep, openOrders: Int, seconds: Double) {
+  mutating func note(_ step: BrokerStep, openOrders: Int, took duration: Duration) {
     self.openOrders = openOrders
     steps += 1
     commands += step.outcomes.count
     fills += step.fills.count
-    stepSeconds = seconds
+    stepDuration = duration
   }
 }

@@ -1,3 +1,5 @@
+/// The state of a broker that begins to lead.
+
 import AppStore
 import Market
 import PaperTrading

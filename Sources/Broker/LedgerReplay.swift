@@ -64,7 +64,7 @@ private struct AccountReplay {
       timeInForce: placed.timeInForce, quantity: placed.quantity, limit: placed.limit,
       stop: placed.stop)
     if CommandRequest.order(same).text != CommandRequest.order(asked).text {
-      differ("order \(id) is not what its command asked for")
+      differ("order \(id) is not that of its command")
     }
   }
 

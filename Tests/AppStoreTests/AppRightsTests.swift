@@ -19,6 +19,7 @@ import Testing
     "paper_order": ("siu", "", ""), "posting": ("si", "", ""), "entry": ("si", "", ""),
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
+    "fill_input": ("sid", "", ""),
     "transaction_log": ("s", "", ""),
   ]
 
@@ -33,6 +34,7 @@ import Testing
     ("create index on candled_app.token (name)", false),
     ("alter function candled_app.schema_objects security definer", false),
     ("select candled_app.schema_objects()", true),
+    ("select candled_app.lead_broker()", true),
     ("select candled_app.notify_tokens()", false),
     ("select candled_app.refuse_change()", false),
     ("select candled_app.book_entries()", false),

@@ -206,6 +206,8 @@ import Testing
       from pg_stat_activity
       where datname = current_database() and application_name = 'candled gateway broker'
       """
+    // Of the command, which is done.
+    while try exchange.broker.wait(milliseconds: 0, interrupt: -1) == .notification {}
     let before = try exchange.database.value(asked)
     try await exchange.commit(Row(second: Self.morning + 3, volume: 2_000))
     #expect(try exchange.broker.wait(milliseconds: 100, interrupt: -1) == .timeout)
