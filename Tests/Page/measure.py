@@ -6,9 +6,10 @@
          update of the last candle: CPU time, and beside it the clock's, which says little on a
          busy machine without real-time priority
   heap   whether JavaScript's memory grows while screens come and go, or with --stay on a stock's:
-         the heap after a forced collection, at the end against that of one fifth of the time
+         the heap after a forced collection, at the end against that after --warm minutes
 
-`script/bench page` runs it over a demo. With --check it fails where a bar is missed."""
+`script/bench page` runs it over a demo, `script/trials page` over two days of a market. With --check
+it fails where a bar is missed."""
 
 import argparse
 import itertools
@@ -171,10 +172,11 @@ def heap_kilobytes(driver):
 
 def heap(options):
     readings = []
+    warm = options.minutes / 5 if options.warm is None else options.warm
     with browser.page_server() as server, browser.chromium() as driver:
         driver.get(f"{server.address}/#/")
         begun = time.monotonic()
-        while (elapsed := time.monotonic() - begun) < options.minutes * 60:
+        while (minutes := (time.monotonic() - begun) / 60) < options.minutes:
             for route in ROUTES[:1] if options.stay else ROUTES:
                 driver.execute_script("location.hash = arguments[0]", f"#/{route}")
                 time.sleep(SECONDS_ON_A_SCREEN)
@@ -182,11 +184,16 @@ def heap(options):
             if not options.stay:
                 driver.execute_script("location.hash = '#/settings'")
                 time.sleep(1)
-            readings.append(heap_kilobytes(driver))
-            print(f"{elapsed:6.0f} s  {readings[-1]:8.0f} kB", flush=True)
+            readings.append((minutes, heap_kilobytes(driver)))
+            print("%6.1f min  %8.0f kB" % readings[-1], flush=True)
+            # Without news nothing grows.
+            if not driver.execute_script("return document.querySelector('.banner').hidden"):
+                sys.exit("the page is cut off from its gateway")
         complaints = browser.complaints(driver)
-    growth = readings[-1] / readings[len(readings) // 5] - 1
-    print(f"grown by {100 * growth:.1f} % since the first fifth (bar {100 * HEAP_BAR:.0f} %)")
+    start = next((reading for reading in readings if reading[0] >= warm), readings[0])
+    growth = readings[-1][1] / start[1] - 1
+    print(f"grown by {100 * growth:.1f} % since minute {start[0]:.1f}: from {start[1]:.0f} to "
+          f"{readings[-1][1]:.0f} kB (bar {100 * HEAP_BAR:.0f} %)")
     for line in complaints:
         print(line)
     return growth <= HEAP_BAR and not complaints
@@ -200,6 +207,7 @@ def main():
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--minutes", type=float, default=10, help="of heap")
+    parser.add_argument("--warm", type=float, help="minutes; a fifth of them unless given")
     parser.add_argument("--stay", action="store_true", help="heap stays on one screen")
     parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     options = parser.parse_args()

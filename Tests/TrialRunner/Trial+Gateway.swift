@@ -52,6 +52,15 @@ extension Trial {
       return try trial.run { printLine("  \($0)") }
     },
     .chaos(
+      "page", "Two market days in two browsers: the page's heap stays.",
+      options: ["hours": "31", "speed": "60", "instruments": "300"]
+    ) { options in
+      try PageHeapTrial(
+        binary: options.binary, instruments: try options.instruments, seed: try options.seed,
+        hours: try options.number("hours"), speed: try options.number("speed")
+      ).run()
+    },
+    .chaos(
       "storm", "Thousands of hostile clients of a gateway, and mutated requests and frames.",
       options: ["connections": "15000", "mutations": "1000000"], run: storm),
   ]
