@@ -16,6 +16,19 @@ extension Trial {
       return ChaosVerdict(
         figures: found.figures + canaries.figures,
         complaints: found.complaints + canaries.complaints)
-    }
+    },
+    .chaos(
+      "broker", "Users who trade while gateways and PostgreSQL are killed: each command once.",
+      options: [
+        "kills": "200", "database-kills": "50", "instruments": "60", "users": "16", "speed": "30",
+      ]
+    ) { options in
+      try BrokerTrial(
+        binary: options.binary, kills: try options.number("kills"),
+        databaseKills: try options.number("database-kills"), instruments: try options.instruments,
+        users: try options.number("users"), seed: try options.seed,
+        speed: try options.number("speed")
+      ).run { printLine("  \($0)") }
+    },
   ]
 }

@@ -46,6 +46,9 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
       "readers", "--commits 100 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
+    ChaosSection(
+      "broker", "--kills 200 --database-kills 50 --speed 30",
+      short: "--kills 3 --database-kills 1 --instruments 12 --users 4 --speed 300"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),
     ChaosSection("disk", "--times 10"),

@@ -13,6 +13,8 @@ final class GatewayPair {
   private(set) var daemon: DaemonProcess?
   let ports: [UInt16]
   let gateways: [DaemonProcess]
+  /// The built `candled-gateway`.
+  let program: String
 
   private let settings: DaemonSettings
   private let binary: String
@@ -49,6 +51,7 @@ final class GatewayPair {
     self.binary = binary
     let program = URL(fileURLWithPath: binary).deletingLastPathComponent()
       .appendingPathComponent("candled-gateway").path
+    self.program = program
     ports = try (0..<count).map { _ in try LoopbackListener.freePort() }
     let folder = world.folder
     gateways = try ports.enumerated().map { number, port in
