@@ -53,7 +53,7 @@ extension Trial {
     },
     .chaos(
       "page", "Two market days in two browsers: the page's heap stays.",
-      options: ["hours": "31", "speed": "60", "instruments": "300"]
+      options: ["hours": "31", "speed": "60", "instruments": "300", "limit": "3600"]
     ) { options in
       try PageHeapTrial(
         binary: options.binary, instruments: try options.instruments, seed: try options.seed,

@@ -36,7 +36,10 @@ extension Trial {
     let common: KeyValuePairs = [
       "seed": "1", "binary": DaemonProcess.besideThisProcess, "limit": "1800",
     ]
-    let all = (options.map { $0 } + common.map { $0 }).map { ($0.key, $0.value) }
+    let own = Set(options.map(\.key))
+    let all = (options.map { $0 } + common.filter { !own.contains($0.key) }).map {
+      ($0.key, $0.value)
+    }
     return Trial(name: name, about: about, options: all) { options in
       Leftovers.endInTime(secondsMax: try options.number("limit"))
       let title = "\(name), seed \(try options.seed)"
