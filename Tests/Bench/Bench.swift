@@ -13,7 +13,7 @@ struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
     footprintSection, querySection, analystSection, historySection,
-    gatewaySection, chartSection,
+    gatewaySection, chartSection, brokerSection,
   ]
 
   static func main() async {

@@ -1,0 +1,248 @@
+/// Trading on paper beside a market of 5,400 instruments, one sweep a second: how long an order
+/// takes to be answered, what a sweep costs the broker with 10,000 open orders and with none, and
+/// what the daemon's commit costs beside it. With and without take turns in one run.
+
+import AppStore
+import Broker
+import Glibc
+import Ingest
+import Logging
+import Market
+import Operations
+import PaperTrading
+import Platform
+import Postgres
+import TestSupport
+
+let brokerSection = BenchSection(
+  name: "broker", title: "paper orders beside a market of 5,400 instruments"
+) { _ in
+  let day = try SimulatedDay()
+  defer { day.end() }
+  try AppSchema.file.apply(url: day.database.url)
+  var bench = try BrokerBench(day)
+  try await bench.run(day)
+  report([bench.alone, bench.beside])
+  report([bench.answers])
+  report([bench.looks])
+  check("an order is answered after", bench.answers.median, atMost: 10, "ms p50")
+  check("an order is answered after", bench.answers.quantile(0.99), atMost: 50, "ms p99")
+  check(
+    "a sweep beside 10,000 open orders costs the broker", bench.looks.median, atMost: 20, "ms p50")
+  check("a sweep without orders writes", Double(bench.idleBytes), atMost: 0, "bytes of WAL")
+  check(
+    "the daemon's commit beside it", bench.beside.median / bench.alone.median, atMost: 1.05, "×")
+}
+
+private struct BrokerBench {
+  private static let orders = 10_000
+  private static let ordersOfAccount = 500
+  private static let answersCount = 1_000
+  private static let turns = 12
+  private static let sweepsOfTurn = 10
+  private static let idleSeconds: UInt32 = 5
+  private static let waitMilliseconds: Int32 = 60_000
+  private static let opening = Session.morningOpen + 60
+
+  var alone = BenchRow("the daemon's commit, no broker")
+  var beside = BenchRow("the same beside the broker's orders")
+  var answers = BenchRow("an order, sent → answered")
+  var looks = BenchRow("the broker's look at a sweep")
+  var idleBytes: Int64 = 0
+  private let url: String
+  private let accounts: [Int64]
+  private let broker: BrokerThread
+
+  init(_ day: SimulatedDay) throws {
+    url = day.database.url(role: DatabaseRole.app)
+    let rows = try SQLProbe.run(
+      """
+      with owner as (
+        insert into candled_app.app_user (name)
+        select 'user ' || n from generate_series(1, \(Self.orders / Self.ordersOfAccount)) n
+        returning id
+      )
+      insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
+      select id, 'bench', 'cn', 'CNY', 'bench', 'certain/1' from owner
+      returning id
+      """, url: day.database.url)
+    accounts = rows.compactMap { $0[0].flatMap { Int64($0) } }
+    broker = try BrokerThread(url: url)
+  }
+
+  mutating func run(_ day: SimulatedDay) async throws {
+    defer { broker.stop() }
+    // Prices first: without one no order is taken.
+    try await market(of: day, from: Session.morningOpen - 3, to: Self.opening, speed: nil) { _ in }
+    broker.isPaused = false
+    idleBytes = try writtenWhileIdle(day)
+    try place(in: day)
+    let sweeps = Self.turns * Self.sweepsOfTurn
+    try await market(
+      of: day, from: Self.opening, to: Self.opening + 3 * (sweeps + 60), speed: 3
+    ) { engine in
+      for turn in 0..<Self.turns {
+        broker.isPaused = turn % 2 == 0
+        _ = broker.taken()
+        let commits = try await commits(of: engine, count: Self.sweepsOfTurn)
+        if turn % 2 == 0 {
+          alone.rounds += commits
+        } else {
+          beside.rounds += commits
+          looks.rounds += broker.taken()
+        }
+      }
+    }
+    if let failure = broker.failure { throw BenchFailure(description: failure) }
+  }
+
+  private func market(
+    of day: SimulatedDay, from start: Int, to stop: Int, speed: Int?,
+    watch: (Engine) async throws -> Void
+  ) async throws {
+    var overrides = day.overrides(from: start, to: stop)
+    if let speed { overrides += ["clock.mode=scaled", "clock.speed=\(speed)"] }
+    let settings = try ConfigurationFile.load(nil, overrides: overrides, table: .candled)
+    let daemon = try Daemon(
+      settings: settings, log: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+    let (ready, announce) = AsyncStream.makeStream(of: DaemonHandle.self)
+    let running = Task {
+      defer { announce.finish() }
+      return try await daemon.run { announce.yield($0) }
+    }
+    for await handle in ready {
+      defer { if speed != nil { handle.engine.stop() } }
+      try await watch(handle.engine)
+    }
+    _ = try await running.value
+  }
+
+  /// What so many commits of sweeps took.
+  private func commits(of engine: Engine, count: Int) async throws -> [Double] {
+    var found: [Double] = []
+    var last: Int64?
+    while found.count < count {
+      let commits = await engine.report(on: []).status.commits
+      if let last, commits.sequence > last {
+        found.append(Double(commits.duration.microseconds) / 1_000)
+      }
+      last = commits.sequence
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return found
+  }
+
+  // MARK: Orders
+
+  private func writtenWhileIdle(_ day: SimulatedDay) throws -> Int64 {
+    let position = "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
+    let before = try SQLProbe.run(position, url: day.database.url)
+    sleep(Self.idleSeconds)
+    let after = try SQLProbe.run(position, url: day.database.url)
+    let numbers = [before, after].map { $0.first?.first?.flatMap { Int64($0) } ?? 0 }
+    return numbers[1] - numbers[0]
+  }
+
+  private mutating func place(in day: SimulatedDay) throws {
+    let connection = try AppConnection(url: url, application: "bench")
+    let commands = CommandTable(connection)
+    try commands.listenForOutcomes()
+    try send(
+      accounts.map {
+        KeyedRequest(
+          accountID: $0, key: "money",
+          request: .deposit(ExactDecimal(1_000_000_000), type: .bank, description: ""))
+      }, by: commands)
+    let prices = try SQLProbe.run(
+      """
+      select symbol, bid::text
+      from candled.latest
+      where bid > 0 and symbol ~ '^(sh60|sz00)' and trading = 'normal'
+      order by symbol
+      """, url: day.database.url)
+    let requests = (0..<Self.orders).compactMap { number -> KeyedRequest? in
+      let row = prices[number % prices.count]
+      guard let symbol = row[0].flatMap({ Symbol($0) }),
+        let bid = row[1].flatMap({ try? ExactDecimal($0) })
+      else { return nil }
+      return KeyedRequest(
+        accountID: accounts[number / Self.ordersOfAccount], key: "order \(number)",
+        request: .order(
+          OrderRequest(
+            symbol: symbol, side: .buy, kind: .limit, quantity: ExactDecimal(100), limit: bid)))
+    }
+    for request in requests.prefix(Self.answersCount) {
+      let start = milliseconds()
+      try send([request], by: commands)
+      answers.rounds.append(milliseconds() - start)
+    }
+    try send(Array(requests.dropFirst(Self.answersCount)), by: commands)
+    let open = try SQLProbe.run(
+      "select count(*) from candled_app.paper_order where state in ('accepted', 'partially_filled')",
+      url: day.database.url)
+    printLine("  \(open.first?.first.flatMap { $0 } ?? "no") open orders")
+  }
+
+  private func send(_ requests: [KeyedRequest], by commands: CommandTable) throws {
+    let ids = try commands.send(requests).compactMap {
+      if case .command(let id, _) = $0 { id } else { nil }
+    }
+    let outcomes = try commands.wait(for: ids, milliseconds: Self.waitMilliseconds)
+    guard outcomes.count == requests.count else {
+      if let failure = broker.failure { throw BenchFailure(description: failure) }
+      throw BenchFailure(description: "\(outcomes.count) of \(requests.count) orders were answered")
+    }
+  }
+}
+
+/// The broker as a gateway runs it, and what each of its looks at a sweep took.
+private final class BrokerThread: Sendable {
+  private struct State {
+    var isPaused = true
+    var isStopped = false
+    var looks: [Double] = []
+    var failure: String?
+  }
+
+  private let state = Locked(State())
+
+  init(url: String) throws {
+    try DetachedThread.start(name: "broker") { [state] in
+      var options = BrokerOptions(url: url, holder: "bench")
+      options.followsDaemonClock = true
+      let broker = Broker(options, log: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+      do {
+        while !state.withLock({ $0.isStopped }) {
+          let isPaused = state.withLock { $0.isPaused }
+          guard !isPaused, try broker.lead() else {
+            usleep(10_000)
+            continue
+          }
+          let (start, steps) = (milliseconds(), broker.figures.steps)
+          let hasMore = try broker.look()
+          let took = milliseconds() - start
+          if broker.figures.steps > steps { state.withLock { $0.looks.append(took) } }
+          if !hasMore { _ = try broker.wait(milliseconds: 100, interrupt: -1) }
+        }
+      } catch {
+        state.withLock { $0.failure = "the broker: \(error)" }
+      }
+    }
+  }
+
+  var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set { state.withLock { $0.isPaused = newValue } }
+  }
+
+  var failure: String? { state.withLock { $0.failure } }
+
+  func stop() { state.withLock { $0.isStopped = true } }
+
+  func taken() -> [Double] {
+    state.withLock { state in
+      defer { state.looks = [] }
+      return state.looks
+    }
+  }
+}
