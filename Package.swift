@@ -75,6 +75,8 @@ let package = Package(
     module("Polling", ["Market"], settings: quick),
     // Orders on paper: what is accepted, what is certainly filled, what it costs.
     module("PaperTrading", ["Market"], settings: quick),
+    // What users wait for: whether a row fires an alert, and when that is withdrawn.
+    module("Alerts", ["Market"], settings: quick),
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
@@ -96,7 +98,7 @@ let package = Package(
     // What apps keep in the database beside the candles: tokens, watchlists, preferences, and the
     // ledger of paper trading.
     .target(
-      name: "AppStore", dependencies: ["Market", "Postgres", "PaperTrading"],
+      name: "AppStore", dependencies: ["Market", "Postgres", "PaperTrading", "Alerts"],
       resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
     // Executes orders on paper: one of the gateways, with the feed and the ledger.
     module(
@@ -111,7 +113,7 @@ let package = Package(
       "Gateway",
       [
         "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
-        "Operations", log,
+        "Operations", "Alerts", "Transport", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",
@@ -220,6 +222,7 @@ let package = Package(
     tests("ChartsTests", ["Market", "Charts", "TestSupport"], exclude: ["Golden"]),
     tests(
       "PaperTradingTests", ["Market", "PaperTrading", "TestSupport"], settings: quick),
+    tests("AlertsTests", ["Market", "Alerts", "TestSupport"], settings: quick),
     tests("PlatformTests", ["Platform"]),
     tests(
       "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"], settings: quick),
@@ -272,8 +275,8 @@ let package = Package(
     tests(
       "AppStoreTests",
       [
-        "Market", "Platform", "EmbeddedPostgres", "Postgres", "Store", "PaperTrading", "AppStore",
-        "TestSupport", "TestTraits",
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "Commits", "Store", "PaperTrading",
+        "Alerts", "AppStore", "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),
     tests(
@@ -286,8 +289,8 @@ let package = Package(
       "GatewayTests",
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
-        "AppStore", "Page", "Gateway", "HostileGateway", "Operations", "TestSupport", "TestTraits",
-        log,
+        "AppStore", "Alerts", "Page", "Gateway", "HostileGateway", "Operations", "TestSupport",
+        "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
     tests("PageTests", ["TestSupport", "TestTraits"]),

@@ -1,5 +1,5 @@
--- What apps keep beside the candles: users, tokens, preferences, watchlists, and paper trading. A
--- schema of its own, `candled_app`, with its own owner and version; candled's schema does not know
+-- What apps keep beside the candles: users, tokens, preferences, watchlists, alerts, and paper
+-- trading. A schema of its own, `candled_app`, with its own owner and version; candled's schema does not know
 -- of it.
 --
 -- Install: `candled-gateway schema apply`, after `candled schema apply`, in the same database.
@@ -867,6 +867,201 @@ after update on command
 for each statement
 execute function notify_commands('candled_app_outcome');
 
+-- Alerts: what users wait for, what came of it, and where it is sent.
+--
+-- Every gateway looks at every state of the feed; `notification_is_once` decides which of them
+-- writes, under the lock of `alert_cursor`, so that ids of notifications are in commit order.
+
+create table if not exists alert (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references app_user on delete restrict,
+  symbol text,
+  source text not null,
+  condition text not null,
+  threshold numeric,
+  repeats text not null,
+  revision integer not null default 1,
+  state text not null default 'armed',
+  created_at timestamptz not null default now(),
+  armed_at timestamptz not null,
+  armed_epoch bigint not null,
+  armed_seq bigint not null,
+  armed_day date,
+  armed_high numeric,
+  armed_low numeric,
+  armed_last numeric,
+  constraint alert_symbol_is_short check (octet_length(symbol) between 1 and 16),
+  constraint alert_source_is_short check (octet_length(source) between 1 and 32),
+  constraint alert_condition_is_known check (
+    condition in (
+      'above', 'below', 'changePercentAbove', 'changePercentBelow', 'volumeAbove',
+      'limitUpTouched', 'limitUpOpened', 'gap', 'sourceStale')),
+  constraint alert_threshold_is_there check (
+    (threshold is null)
+      = (condition in ('limitUpTouched', 'limitUpOpened', 'gap', 'sourceStale'))),
+  constraint alert_is_about_a_series check ((symbol is null) = (condition = 'sourceStale')),
+  constraint alert_repeats_is_known check (repeats in ('once', 'daily')),
+  constraint alert_state_is_known check (state in ('armed', 'fired', 'deleted'))
+);
+create index if not exists alert_user on alert (user_id) where state <> 'deleted';
+create index if not exists alert_armed on alert (id) where state = 'armed';
+comment on table alert is 'What users wait for. A deleted one stays: its notifications name it.';
+comment on column alert.symbol is 'Canonical spelling: sh600519; null: it is about a source.';
+comment on column alert.source is 'Of the series, or the source itself, by name.';
+comment on column alert.revision is
+  'Each edit adds one, and so does arming it again after a notice was withdrawn.';
+comment on column alert.armed_at is 'What the daemon''s clock showed: minutes since then count.';
+comment on column alert.armed_seq is 'The feed''s last change then: states behind it count.';
+comment on column alert.armed_high is 'The day''s high then: it must grow to count.';
+comment on column alert.armed_low is 'The day''s low then: it must fall to count.';
+comment on column alert.armed_last is 'The last price then.';
+
+create table if not exists notification (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references app_user on delete restrict,
+  alert_id bigint not null references alert on delete restrict,
+  revision integer not null,
+  period text not null,
+  kind text not null,
+  refers_to bigint references notification on delete restrict,
+  symbol text,
+  source text not null,
+  condition text not null,
+  threshold numeric,
+  trading_day date not null,
+  basis text not null,
+  value numeric,
+  feed_epoch bigint not null,
+  feed_seq bigint not null,
+  observed_at timestamptz not null,
+  at timestamptz not null default clock_timestamp(),
+  read_at timestamptz,
+  deleted_at timestamptz,
+  constraint notification_is_once unique (alert_id, revision, period, kind),
+  constraint notification_kind_is_known check (kind in ('fired', 'withdrawn')),
+  constraint notification_refers_if_withdrawn check ((refers_to is null) = (kind = 'fired')),
+  constraint notification_period_is_known check (
+    period ~ '^(once|[0-9]{4}-[0-9]{2}-[0-9]{2})$'),
+  constraint notification_basis_is_known check (
+    basis in ('last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction'))
+);
+create index if not exists notification_inbox
+on notification (user_id, id) where deleted_at is null;
+create index if not exists notification_day on notification (trading_day);
+comment on table notification is
+  'What fired, and what was withdrawn since. Rows only come; the user reads and hides them.';
+comment on column notification.period is 'once, or the trading day: no two firings share it.';
+comment on column notification.refers_to is 'Of a withdrawn one: the firing that was false.';
+comment on column notification.basis is 'What of the row met the condition.';
+comment on column notification.value is 'The price, or the volume, that met it.';
+comment on column notification.feed_seq is 'The change that showed it; of a past day the newest.';
+comment on column notification.observed_at is 'What the daemon''s clock showed.';
+
+create table if not exists webhook (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references app_user on delete restrict,
+  url text not null,
+  secret bytea not null,
+  state text not null default 'enabled',
+  created_at timestamptz not null default now(),
+  constraint webhook_url_is_short check (octet_length(url) between 1 and 1024),
+  constraint webhook_secret_is_whole check (octet_length(secret) = 32),
+  constraint webhook_state_is_known check (state in ('enabled', 'deleted'))
+);
+create index if not exists webhook_user on webhook (user_id) where state = 'enabled';
+comment on table webhook is 'Where notifications of a user are sent.';
+comment on column webhook.secret is
+  'Key of the signature. It must be known to sign, so it is stored; it is shown once.';
+
+create table if not exists delivery (
+  notification_id bigint not null references notification on delete restrict,
+  webhook_id bigint not null references webhook on delete restrict,
+  state text not null default 'pending',
+  attempts integer not null default 0,
+  begun_at timestamptz not null default clock_timestamp(),
+  next_at timestamptz not null default clock_timestamp(),
+  result text,
+  primary key (notification_id, webhook_id),
+  constraint delivery_state_is_known check (state in ('pending', 'delivered', 'failed')),
+  constraint delivery_result_is_short check (octet_length(result) <= 128)
+);
+create index if not exists delivery_due on delivery (next_at) where state = 'pending';
+comment on table delivery is 'What is sent to a webhook, and what became of it.';
+comment on column delivery.next_at is 'Who sends it moves this on first: another gateway waits.';
+comment on column delivery.result is 'Of the last attempt: the status, or why there was none.';
+
+create table if not exists alert_cursor (
+  is_only boolean primary key default true,
+  examined_day date,
+  constraint alert_cursor_is_one check (is_only)
+);
+comment on table alert_cursor is 'One row: whoever writes notifications locks it.';
+comment on column alert_cursor.examined_day is
+  'Days before it were looked at by some gateway; null: none was yet.';
+insert into alert_cursor default values on conflict do nothing;
+
+create or replace function guard_notification()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if to_jsonb(old) - array['read_at', 'deleted_at']
+    is distinct from to_jsonb(new) - array['read_at', 'deleted_at']
+  then
+    raise exception using
+      errcode = 'restrict_violation',
+      message = 'what a notification says does not change: "notification_is_constant"';
+  end if;
+  return new;
+end
+$function$;
+comment on function guard_notification is 'Users read and hide notifications; no more.';
+
+create or replace function send_notifications()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  insert into delivery (notification_id, webhook_id)
+  select a.id, w.id
+  from added a
+  join webhook w on w.user_id = a.user_id and w.state = 'enabled';
+  perform pg_notify('candled_app_notification', '');
+  return null;
+end
+$function$;
+comment on function send_notifications is 'Queues them for webhooks, and wakes every gateway.';
+
+create or replace trigger notification_is_constant
+before update on notification
+for each row
+execute function guard_notification();
+
+create or replace trigger notification_sent
+after insert on notification
+referencing new table as added
+for each statement
+execute function send_notifications();
+
+create or replace trigger alert_changed
+after insert or update on alert
+for each statement
+execute function notify_commands('candled_app_alert');
+
+do $triggers$
+declare
+  kept text;
+begin
+  foreach kept in array array['alert', 'notification', 'webhook', 'delivery'] loop
+    execute format(
+      'create or replace trigger is_kept before delete or truncate on %I '
+      'for each statement execute function refuse_change()', kept);
+  end loop;
+end
+$triggers$;
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -977,6 +1172,8 @@ begin
   grant select, insert, update on command, paper_order, queue_purchase to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;
   grant select, insert, delete on fill_input to candled_app;
+  grant select, insert, update on alert, notification, webhook, delivery to candled_app;
+  grant select, update on alert_cursor to candled_app;
   grant select on book, transaction_log to candled_app;
   grant execute on function schema_objects() to candled_app;
   grant execute on function lead_broker() to candled_app;

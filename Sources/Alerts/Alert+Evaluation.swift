@@ -1,0 +1,141 @@
+import Market
+
+/// What of a row met a condition; raw values are those of the API and of the database.
+package enum AlertBasis: String, Sendable {
+  case last, high, low, minute, volume
+  case gap, stall
+  /// Of a withdrawn notice: the row was taken out.
+  case correction
+}
+
+package struct AlertEvidence: Sendable, Hashable {
+  package let basis: AlertBasis
+  package let value: ExactDecimal?
+
+  package init(_ basis: AlertBasis, _ value: ExactDecimal?) {
+    self.basis = basis
+    self.value = value
+  }
+}
+
+extension Alert {
+  /// Whether a day that was stored behind the arming meets the condition. The day's extremes
+  /// count where they grew since then: so a spike between two polls counts, and one before does
+  /// not. Where the day had gone as far before the arming, its minutes tell.
+  package func evidence(in reading: DayReading) -> AlertEvidence? {
+    if let day = arming.day, reading.day < day { return nil }
+    switch condition {
+    case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
+      return crossing(in: reading)
+    case .volumeAbove:
+      guard let threshold, reading.volume >= threshold else { return nil }
+      return AlertEvidence(.volume, reading.volume)
+    case .limitUpOpened: return opening(in: reading)
+    case .gap, .sourceStale: return nil
+    }
+  }
+
+  /// Whether `evidence` says more with the minutes since the arming.
+  package func needsMinutes(of reading: DayReading) -> Bool {
+    guard reading.minutes == nil, evidence(in: reading) == nil else { return false }
+    switch condition {
+    case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
+      return reading.day == arming.day && isMet(by: reading)
+    case .limitUpOpened: return isMet(by: reading)
+    case .volumeAbove, .gap, .sourceStale: return false
+    }
+  }
+
+  /// Whether the day as a whole meets the condition, whenever it was armed: where a firing's does
+  /// no more, the row that fired it was taken out.
+  package func isMet(by reading: DayReading) -> Bool {
+    switch condition {
+    case .volumeAbove: return threshold.map { reading.volume >= $0 } ?? false
+    case .limitUpOpened:
+      // A day without a limit never opened; one whose limit is not known may have.
+      guard let limit = reading.limitUp, let high = reading.high else { return false }
+      return high >= limit
+    case .gap, .sourceStale: return true
+    default:
+      guard let bound = bound(in: reading), let extreme = extreme(in: reading) else { return false }
+      return reaches(extreme, bound)
+    }
+  }
+
+  // MARK: Prices
+
+  private var isUpward: Bool { condition != .below && condition != .changePercentBelow }
+
+  /// A price and where it must get to, both times 100 × the previous close where the threshold is
+  /// a percentage: nothing is divided, so nothing is rounded.
+  private struct Bound {
+    var price: ExactDecimal
+    /// nil: the price itself is compared.
+    var previousClose: ExactDecimal?
+  }
+
+  private func bound(in reading: DayReading) -> Bound? {
+    switch condition {
+    case .above, .below: return threshold.map { Bound(price: $0) }
+    case .limitUpTouched: return reading.limitUp.map { Bound(price: $0) }
+    case .changePercentAbove, .changePercentBelow:
+      guard let threshold, let close = reading.previousClose, close.isPositive,
+        let product = try? threshold * close
+      else { return nil }
+      return Bound(price: product, previousClose: close)
+    case .volumeAbove, .limitUpOpened, .gap, .sourceStale: return nil
+    }
+  }
+
+  private func reaches(_ price: ExactDecimal, _ bound: Bound) -> Bool {
+    var compared = price
+    if let close = bound.previousClose {
+      guard let change = try? (price - close) * ExactDecimal(100) else { return false }
+      compared = change
+    }
+    return isUpward ? compared >= bound.price : compared <= bound.price
+  }
+
+  private func extreme(in reading: DayReading) -> ExactDecimal? {
+    isUpward ? reading.high : reading.low
+  }
+
+  private func crossing(in reading: DayReading) -> AlertEvidence? {
+    guard let bound = bound(in: reading) else { return nil }
+    if let last = reading.last, reaches(last, bound) { return AlertEvidence(.last, last) }
+    if let extreme = extreme(in: reading), reaches(extreme, bound), hasGrown(extreme, in: reading) {
+      return AlertEvidence(isUpward ? .high : .low, extreme)
+    }
+    let prices = reading.minutes?.lazy.map { isUpward ? $0.high : $0.low }
+    return prices?.first { reaches($0, bound) }.map { AlertEvidence(.minute, $0) }
+  }
+
+  /// Whether the extreme is none that the day had when it was armed.
+  private func hasGrown(_ extreme: ExactDecimal, in reading: DayReading) -> Bool {
+    guard reading.day == arming.day, let before = isUpward ? arming.high : arming.low else {
+      return true
+    }
+    return isUpward ? extreme > before : extreme < before
+  }
+
+  // MARK: Limit-up opened
+
+  /// It was at limit-up since the arming, and then below.
+  private func opening(in reading: DayReading) -> AlertEvidence? {
+    guard let limit = reading.limitUp, let high = reading.high, high >= limit else { return nil }
+    let isArmingDay = reading.day == arming.day
+    let wasSealed = isArmingDay && arming.last.map { $0 >= limit } ?? false
+    let hasTouched = !isArmingDay || arming.high.map { $0 < limit } ?? true
+    if wasSealed || hasTouched, let last = reading.last, last < limit {
+      return AlertEvidence(.last, last)
+    }
+    let minutes = reading.minutes ?? []
+    let first = wasSealed ? 0 : minutes.firstIndex { $0.high >= limit }.map { $0 + 1 }
+    guard let first else { return nil }
+    if let opened = minutes[first...].first(where: { $0.low < limit }) {
+      return AlertEvidence(.minute, opened.low)
+    }
+    guard let last = reading.last, last < limit else { return nil }
+    return AlertEvidence(.last, last)
+  }
+}

@@ -1,0 +1,194 @@
+/// All alerts in force, and what fired of them, as a value: each reading of a series makes notices.
+/// What is stored decides; a book only spares the database what it has done already.
+
+import Market
+
+/// What is to be stored of an alert.
+package struct AlertNotice: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case fired
+    /// The row that fired it was taken out.
+    case withdrawn(firing: Int64)
+  }
+
+  package let kind: Kind
+  package let key: FiringKey
+  package let day: TradingDay
+  package let evidence: AlertEvidence
+  /// The feed's change that showed it.
+  package let position: FeedPosition
+
+  package init(
+    kind: Kind, key: FiringKey, day: TradingDay, evidence: AlertEvidence, position: FeedPosition
+  ) {
+    self.kind = kind
+    self.key = key
+    self.day = day
+    self.evidence = evidence
+    self.position = position
+  }
+}
+
+/// A place in the feed, and what the daemon's clock showed there.
+package struct FeedPosition: Sendable, Hashable {
+  package var epoch: Int64
+  package var seq: Int64
+  package var at: Timestamp
+
+  package init(epoch: Int64, seq: Int64, at: Timestamp) {
+    self.epoch = epoch
+    self.seq = seq
+    self.at = at
+  }
+}
+
+/// What fired and may have to be withdrawn: the alert as it was then.
+package struct AlertFiring: Sendable, Hashable {
+  /// Of the notification.
+  package var id: Int64
+  package var key: FiringKey
+  package var day: TradingDay
+  package var symbol: Symbol?
+  package var source: String
+  package var condition: AlertCondition
+  package var threshold: ExactDecimal?
+  /// Whether it was withdrawn already.
+  package var isWithdrawn: Bool
+
+  package init(
+    id: Int64, key: FiringKey, day: TradingDay, symbol: Symbol?, source: String,
+    condition: AlertCondition, threshold: ExactDecimal?, isWithdrawn: Bool
+  ) {
+    self.id = id
+    self.key = key
+    self.day = day
+    self.symbol = symbol
+    self.source = source
+    self.condition = condition
+    self.threshold = threshold
+    self.isWithdrawn = isWithdrawn
+  }
+
+  package var subject: AlertSubject { AlertSubject(symbol: symbol, source: source) }
+
+  fileprivate func isMet(by reading: DayReading) -> Bool {
+    Alert(
+      id: key.alertID, userID: 0, symbol: symbol, source: source, condition: condition,
+      threshold: threshold, arming: AlertArming(at: Timestamp(microseconds: 0), epoch: 0, seq: 0)
+    ).isMet(by: reading)
+  }
+}
+
+package struct AlertBook: Sendable {
+  private var armed: [AlertSubject: [Alert]] = [:]
+  private var firings: [AlertSubject: [AlertFiring]] = [:]
+  private var done: Set<FiringKey> = []
+
+  package init() {}
+
+  /// As the database has it now.
+  package init(alerts: [Alert], firings: [AlertFiring]) {
+    armed = Dictionary(grouping: alerts.filter(\.isArmed), by: \.subject)
+    self.firings = Dictionary(grouping: firings.filter { !$0.isWithdrawn }, by: \.subject)
+    done = Set(firings.map(\.key))
+  }
+
+  package var armedCount: Int { armed.values.reduce(0) { $0 + $1.count } }
+
+  /// What readings are wanted of.
+  package var subjects: Set<AlertSubject> { Set(armed.keys).union(firings.keys) }
+
+  /// - Returns: those whose alerts were armed on a condition.
+  package func subjects(of condition: AlertCondition) -> [AlertSubject] {
+    armed.filter { $0.value.contains { $0.condition == condition } }.map(\.key)
+  }
+
+  package func alerts(of subject: AlertSubject) -> [Alert] { armed[subject] ?? [] }
+
+  /// The earliest day that an alert of the subject may fire on, or a firing be withdrawn of; nil:
+  /// there is none. Alerts armed without a quote wait for any day.
+  package func firstDay(of subject: AlertSubject) -> TradingDay? {
+    let days =
+      (armed[subject] ?? []).map { $0.arming.day ?? TradingDay(daysSince1970: 0) }
+      + (firings[subject] ?? []).map(\.day)
+    return days.min()
+  }
+
+  /// Looks at a day of a series.
+  /// - Parameters:
+  ///   - position: of a quote, the change that wrote it; of a candle, the newest.
+  ///   - isCandle: whether the reading is of a day that is over.
+  /// - Returns: what is new, and the alerts that must be looked at again with their minutes.
+  package mutating func look(
+    at reading: DayReading, of subject: AlertSubject, position: FeedPosition, isCandle: Bool = false
+  ) -> (notices: [AlertNotice], unsettled: [Alert]) {
+    var notices = withdraw(by: reading, of: subject, position: position)
+    var unsettled: [Alert] = []
+    for alert in armed[subject] ?? [] {
+      let isBehind = position.epoch != alert.arming.epoch || position.seq > alert.arming.seq
+      let key = alert.key(on: reading.day)
+      guard isCandle || isBehind, !done.contains(key) else { continue }
+      var seen = reading
+      if isCandle, reading.day == alert.arming.day { seen.last = nil }
+      if let evidence = alert.evidence(in: seen) {
+        done.insert(key)
+        notices.append(
+          AlertNotice(
+            kind: .fired, key: key, day: reading.day, evidence: evidence, position: position))
+      } else if alert.needsMinutes(of: seen) {
+        unsettled.append(alert)
+      }
+    }
+    return (notices, unsettled)
+  }
+
+  private mutating func withdraw(
+    by reading: DayReading, of subject: AlertSubject, position: FeedPosition
+  ) -> [AlertNotice] {
+    guard let open = firings[subject], reading.high != nil else { return [] }
+    let gone = open.filter { $0.day == reading.day && !$0.isMet(by: reading) }
+    if gone.isEmpty { return [] }
+    firings[subject] = open.filter { !gone.contains($0) }
+    return gone.map { firing in
+      AlertNotice(
+        kind: .withdrawn(firing: firing.id), key: firing.key, day: firing.day,
+        evidence: AlertEvidence(.correction, nil), position: position)
+    }
+  }
+
+  /// An alert and its minutes, which were read since.
+  package mutating func settle(
+    _ alert: Alert, with reading: DayReading, position: FeedPosition
+  ) -> AlertNotice? {
+    let key = alert.key(on: reading.day)
+    guard !done.contains(key), let evidence = alert.evidence(in: reading) else { return nil }
+    done.insert(key)
+    return AlertNotice(
+      kind: .fired, key: key, day: reading.day, evidence: evidence, position: position)
+  }
+
+  /// Something happened to the subject that is no price: a gap was stored, a source fell silent.
+  /// - Parameter at: when it became known, by the daemon's clock.
+  package mutating func happened(
+    _ condition: AlertCondition, to subject: AlertSubject, on day: TradingDay, at: Timestamp,
+    position: FeedPosition
+  ) -> [AlertNotice] {
+    var notices: [AlertNotice] = []
+    for alert in armed[subject] ?? [] where alert.condition == condition && at > alert.arming.at {
+      let key = alert.key(on: day)
+      guard done.insert(key).inserted else { continue }
+      notices.append(
+        AlertNotice(
+          kind: .fired, key: key, day: day,
+          evidence: AlertEvidence(condition == .gap ? .gap : .stall, nil), position: position))
+    }
+    return notices
+  }
+
+  /// A notice of this book was stored: it may be withdrawn from now on.
+  package mutating func stored(_ firing: AlertFiring, repeats: Alert.Repeats) {
+    firings[firing.subject, default: []].append(firing)
+    guard repeats == .once else { return }
+    armed[firing.subject]?.removeAll { $0.id == firing.key.alertID }
+  }
+}

@@ -1,0 +1,233 @@
+import Alerts
+import Market
+import Postgres
+
+/// Alerts of one user in the database.
+package struct AlertTable {
+  private let connection: AppConnection
+  private let userID: Int64
+  private static let context = "alerts"
+
+  /// Of a user, those that have fired included.
+  package static let alertsMax = 1_000
+
+  package init(_ connection: AppConnection, userID: Int64) {
+    self.connection = connection
+    self.userID = userID
+  }
+
+  /// What a user says of an alert.
+  package struct Request: Sendable, Hashable {
+    package var subject: AlertSubject
+    package var condition: AlertCondition
+    package var threshold: ExactDecimal?
+    package var repeats: Alert.Repeats
+
+    package init(
+      subject: AlertSubject, condition: AlertCondition, threshold: ExactDecimal? = nil,
+      repeats: Alert.Repeats = .once
+    ) {
+      self.subject = subject
+      self.condition = condition
+      self.threshold = threshold
+      self.repeats = repeats
+    }
+
+    fileprivate func validate() throws(AppStoreError) {
+      guard (threshold != nil) == condition.hasThreshold else {
+        throw .invalid(
+          field: "threshold",
+          expected: condition.hasThreshold
+            ? "a decimal number" : "none: the condition has no threshold")
+      }
+      guard (subject.symbol == nil) == (condition == .sourceStale) else {
+        throw .invalid(field: "symbol", expected: "a series, or a source for sourceStale")
+      }
+      let isPrice = [.above, .below, .volumeAbove].contains(condition)
+      if isPrice, let threshold, !threshold.isPositive {
+        throw .invalid(field: "threshold", expected: "a number above 0")
+      }
+    }
+
+    fileprivate func add(to parameters: inout WireParameters) {
+      parameters.add { $0.optionalText(subject.symbol?.description) }
+      parameters.add { $0.text(subject.source) }
+      parameters.add { $0.text(condition.rawValue) }
+      parameters.add { $0.optionalNumeric(threshold) }
+      parameters.add { $0.text(repeats.rawValue) }
+    }
+  }
+
+  private static let readAll = Statement(
+    name: "read_alerts",
+    sql: """
+      select \(AlertColumns.list)
+      from alert a
+      where a.user_id = $1::bigint
+        and a.state <> 'deleted'
+        and ($2::bigint is null or a.id = $2::bigint)
+      order by a.id
+      """)
+
+  /// In the order they were made.
+  package func all() throws(AppStoreError) -> [Alert] { try alerts(nil) }
+
+  /// - Throws: `unknownAlert`, `store`.
+  package func alert(_ id: Int64) throws(AppStoreError) -> Alert {
+    guard let alert = try alerts(id).first else { throw .unknownAlert(id) }
+    return alert
+  }
+
+  private func alerts(_ id: Int64?) throws(AppStoreError) -> [Alert] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.optional(id) { $0.int64($1) } }
+    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.alert()
+    }
+  }
+
+  // MARK: Changes
+
+  private static let lockUser = Statement(
+    name: "lock_alert_user",
+    sql: """
+      select (select count(*) from alert where user_id = u.id and state <> 'deleted')
+      from app_user u
+      where u.id = $1::bigint
+      for update
+      """)
+
+  private static let insert = Statement(
+    name: "insert_alert",
+    sql: """
+      insert into alert (
+        user_id, symbol, source, condition, threshold, repeats, armed_at, armed_epoch, armed_seq,
+        armed_day, armed_high, armed_low, armed_last)
+      select
+        $1::bigint, $2::text, $3::text, $4::text, $5::numeric, $6::text,
+        \(AlertColumns.arming)
+      from \(AlertColumns.standing(symbol: "$2::text", source: "$3::text"))
+      returning id
+      """)
+
+  /// Armed as the series stands now.
+  /// - Throws: `tooManyAlerts`, `invalid`, `store`.
+  package func create(_ request: Request) throws(AppStoreError) -> Alert {
+    try request.validate()
+    return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(userID) }
+      let counts = try connection.read(
+        Self.lockUser, with: parameters, context: Self.context
+      ) { (row) throws(StoreError) in try row.int64() }
+      guard let count = counts.first, count < Self.alertsMax else {
+        throw .tooManyAlerts(limit: Self.alertsMax)
+      }
+      request.add(to: &parameters)
+      let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }
+      return try alert(ids.first ?? 0)
+    }
+  }
+
+  private static let update = Statement(
+    name: "update_alert",
+    sql: """
+      update alert a
+      set (symbol, source, condition, threshold, repeats, revision, state, armed_at, armed_epoch,
+          armed_seq, armed_day, armed_high, armed_low, armed_last) = (
+        select $3::text, $4::text, $5::text, $6::numeric, $7::text, a.revision + 1, 'armed',
+          \(AlertColumns.arming)
+        from \(AlertColumns.standing(symbol: "$3::text", source: "$4::text")))
+      where a.user_id = $1::bigint
+        and a.id = $2::bigint
+        and a.state <> 'deleted'
+      """)
+
+  /// Makes another alert of it, armed anew.
+  /// - Throws: `unknownAlert`, `invalid`, `store`.
+  package func replace(_ id: Int64, with request: Request) throws(AppStoreError) -> Alert {
+    try request.validate()
+    var parameters = place(of: id)
+    request.add(to: &parameters)
+    let rows = try connection.write(Self.update, with: parameters, context: Self.context)
+    if rows == 0 { throw .unknownAlert(id) }
+    return try alert(id)
+  }
+
+  private static let delete = Statement(
+    name: "delete_alert",
+    sql: """
+      update alert
+      set state = 'deleted'
+      where user_id = $1::bigint
+        and id = $2::bigint
+        and state <> 'deleted'
+      """)
+
+  /// What fired of it stays; one that is not there is no fault.
+  package func delete(_ id: Int64) throws(AppStoreError) {
+    try connection.write(Self.delete, with: place(of: id), context: Self.context)
+  }
+
+  private func place(of id: Int64) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(id) }
+    return parameters
+  }
+}
+
+enum AlertColumns {
+  /// As `PostgresRow.alert()` reads them.
+  static let list = """
+    a.id, a.user_id, a.symbol, a.source, a.condition, a.threshold, a.repeats, a.revision,
+    a.state = 'armed', a.armed_at, a.armed_epoch, a.armed_seq, a.armed_day, a.armed_high,
+    a.armed_low, a.armed_last
+    """
+
+  /// The values of `armed_at` to `armed_last` from a `standing`.
+  static let arming = """
+    case when isfinite(p.known_at) then p.known_at else now() end, coalesce(p.epoch, 0),
+    coalesce(p.last_seq, 0), q.trading_day, nullif(q.high, 0), nullif(q.low, 0),
+    case when q.high > 0 then q.last end
+    """
+
+  /// The feed, and the newest quote of a series, of one moment.
+  static func standing(symbol: String, source: String) -> String {
+    """
+    (select) one
+    left join candled.feed_position() p on true
+    left join (
+      select i.symbol, s.name, k.*
+      from candled.feed_quotes k
+      join candled.feed_instruments i on i.id = k.instrument_id
+      join candled.source s on s.code = i.source
+    ) q on q.symbol = \(symbol) and q.name = \(source)
+    """
+  }
+}
+
+extension PostgresRow {
+  mutating func alert() throws(StoreError) -> Alert {
+    let (id, userID) = (try int64(), try int64())
+    let (symbol, source) = (try optionalText().flatMap { Symbol($0) }, try text())
+    let (condition, threshold) = (try text(), try optionalNumeric())
+    let (repeats, revision, isArmed) = (try text(), try int32(), try bool())
+    var arming = AlertArming(at: try timestamp(), epoch: try int64(), seq: try int64())
+    arming.day = try optionalDay()
+    arming.high = try optionalNumeric()
+    arming.low = try optionalNumeric()
+    arming.last = try optionalNumeric()
+    guard let condition = AlertCondition(rawValue: condition),
+      let repeats = Alert.Repeats(rawValue: repeats)
+    else {
+      throw StoreError(.malformed, message: "an alert of another version", context: "alerts")
+    }
+    return Alert(
+      id: id, userID: userID, symbol: symbol, source: source, condition: condition,
+      threshold: threshold, repeats: repeats, revision: revision, isArmed: isArmed, arming: arming)
+  }
+}

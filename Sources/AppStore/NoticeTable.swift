@@ -1,0 +1,243 @@
+import Alerts
+import Market
+import Postgres
+
+/// What evaluators read and write. A write is one transaction under the lock of `alert_cursor`:
+/// of several gateways that saw the same, the first writes and the others find it written.
+package struct NoticeTable {
+  private let connection: AppConnection
+  private static let context = "notices"
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  /// From now on changes of alerts and new notifications are notified to this connection.
+  package func listen() throws(AppStoreError) {
+    try connection.execute(
+      "listen candled_app_alert; listen candled_app_notification", context: "listen")
+  }
+
+  // MARK: Reading
+
+  private static let readArmed = Statement(
+    name: "read_armed_alerts",
+    sql: """
+      select \(AlertColumns.list)
+      from alert a
+      where a.state = 'armed'
+      order by a.id
+      """)
+
+  private static let readFirings = Statement(
+    name: "read_firings",
+    sql: """
+      select n.id, n.alert_id, n.revision, n.period, n.trading_day, n.symbol, n.source, n.condition,
+        n.threshold, exists (
+          select
+          from notification w
+          where w.alert_id = n.alert_id
+            and w.revision = n.revision
+            and w.period = n.period
+            and w.kind = 'withdrawn')
+      from notification n
+      where n.kind = 'fired'
+        and n.trading_day >= $1::date
+      order by n.id
+      """)
+
+  /// - Parameter day: firings of days before it are neither withdrawn nor looked for again.
+  package func book(from day: TradingDay) throws(AppStoreError) -> AlertBook {
+    let alerts = try connection.read(Self.readArmed, context: Self.context) {
+      (row) throws(StoreError) in try row.alert()
+    }
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    let firings = try connection.read(Self.readFirings, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.firing()
+    }
+    return AlertBook(alerts: alerts, firings: firings)
+  }
+
+  private static let readCursor = Statement(
+    name: "read_alert_cursor",
+    sql: """
+      select examined_day
+      from alert_cursor
+      """)
+
+  /// Days before it were examined by some gateway; nil: none was yet.
+  package func examinedDay() throws(AppStoreError) -> TradingDay? {
+    try connection.read(Self.readCursor, context: Self.context) { (row) throws(StoreError) in
+      try row.optionalDay()
+    }.first ?? nil
+  }
+
+  private static let moveCursor = Statement(
+    name: "move_alert_cursor",
+    sql: """
+      update alert_cursor
+      set examined_day = $1::date
+      where examined_day is null
+        or examined_day < $1::date
+      """)
+
+  package func examined(before day: TradingDay) throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    try connection.write(Self.moveCursor, with: parameters, context: Self.context)
+  }
+
+  // MARK: Writing
+
+  private static let lock = Statement(
+    name: "lock_alert_cursor",
+    sql: """
+      select
+      from alert_cursor
+      for update
+      """)
+
+  /// The oldest first, so that one that fires once fires with the earliest of what was missed.
+  /// - Returns: how many were new.
+  @discardableResult
+  package func write(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
+    if notices.isEmpty { return 0 }
+    return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      _ = try connection.read(Self.lock, context: Self.context) { (_) throws(StoreError) in () }
+      let withdrawn = try withdraw(notices)
+      return try fire(notices) + withdrawn
+    }
+  }
+
+  private static let insertFired = Statement(
+    name: "insert_fired",
+    sql: """
+      with fired as (
+        insert into notification (
+          user_id, alert_id, revision, period, kind, symbol, source, condition, threshold,
+          trading_day, basis, value, feed_epoch, feed_seq, observed_at)
+        select
+          a.user_id, a.id, a.revision, n.period, 'fired', a.symbol, a.source, a.condition,
+          a.threshold, n.day::date, n.basis, nullif(n.value, '')::numeric, n.epoch::bigint,
+          n.seq::bigint, \(TextColumns.moment("n.at"))
+        from \(TextColumns.unnest(9))
+          as n (alert, revision, period, day, basis, value, epoch, seq, at)
+        join alert a
+          on a.id = n.alert::bigint
+          and a.revision = n.revision::integer
+          and a.state = 'armed'
+        order by n.day::date, n.seq::bigint, a.id
+        on conflict on constraint notification_is_once do nothing
+        returning alert_id, period
+      ),
+      spent as (
+        update alert a
+        set state = 'fired'
+        from fired f
+        where a.id = f.alert_id
+          and f.period = 'once'
+      )
+      select count(*) from fired
+      """)
+
+  private func fire(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
+    var rows = TextColumns(9)
+    for notice in notices where notice.kind == .fired {
+      rows.append(
+        [
+          "\(notice.key.alertID)", "\(notice.key.revision)", notice.key.period,
+          notice.day.description, notice.evidence.basis.rawValue, notice.evidence.value.text,
+          "\(notice.position.epoch)", "\(notice.position.seq)",
+          "\(notice.position.at.microseconds)",
+        ])
+    }
+    return try count(Self.insertFired, rows)
+  }
+
+  /// The alert is armed again if it would fire no more because of the false row: one that fires
+  /// once, or that fired on the day that the series is still in.
+  private static let insertWithdrawn = Statement(
+    name: "insert_withdrawn",
+    sql: """
+      with withdrawn as (
+        insert into notification (
+          user_id, alert_id, revision, period, kind, refers_to, symbol, source, condition,
+          threshold, trading_day, basis, feed_epoch, feed_seq, observed_at)
+        select
+          f.user_id, f.alert_id, f.revision, f.period, 'withdrawn', f.id, f.symbol, f.source,
+          f.condition, f.threshold, f.trading_day, 'correction', n.epoch::bigint, n.seq::bigint,
+          \(TextColumns.moment("n.at"))
+        from \(TextColumns.unnest(4)) as n (firing, epoch, seq, at)
+        join notification f on f.id = n.firing::bigint and f.kind = 'fired'
+        order by f.id
+        on conflict on constraint notification_is_once do nothing
+        returning alert_id, revision, period, trading_day
+      ),
+      standing as (
+        select w.alert_id, w.revision, s.*
+        from withdrawn w
+        join alert b on b.id = w.alert_id
+        cross join lateral (
+          select \(AlertColumns.arming)
+          from \(AlertColumns.standing(symbol: "b.symbol", source: "b.source"))
+        ) s (at, epoch, seq, day, high, low, last)
+        where w.period = 'once'
+          or w.trading_day = s.day
+      ),
+      rearmed as (
+        update alert a
+        set
+          revision = a.revision + 1,
+          state = 'armed',
+          armed_at = s.at,
+          armed_epoch = s.epoch,
+          armed_seq = s.seq,
+          armed_day = s.day,
+          armed_high = s.high,
+          armed_low = s.low,
+          armed_last = s.last
+        from standing s
+        where a.id = s.alert_id
+          and a.revision = s.revision
+          and a.state <> 'deleted'
+      )
+      select count(*) from withdrawn
+      """)
+
+  private func withdraw(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
+    var rows = TextColumns(4)
+    for notice in notices {
+      guard case .withdrawn(let firing) = notice.kind else { continue }
+      rows.append(
+        [
+          "\(firing)", "\(notice.position.epoch)", "\(notice.position.seq)",
+          "\(notice.position.at.microseconds)",
+        ])
+    }
+    return try count(Self.insertWithdrawn, rows)
+  }
+
+  private func count(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) -> Int {
+    if rows.count == 0 { return 0 }
+    let counts = try connection.read(statement, with: rows.parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }
+    return Int(counts.first ?? 0)
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func firing() throws(StoreError) -> AlertFiring {
+    let (id, alertID, revision, period) = (try int64(), try int64(), try int32(), try text())
+    let (day, symbol) = (try day(), try optionalText().flatMap { Symbol($0) })
+    let (source, condition) = (try text(), try text())
+    let (threshold, isWithdrawn) = (try optionalNumeric(), try bool())
+    guard let condition = AlertCondition(rawValue: condition) else {
+      throw StoreError(.malformed, message: "a firing of another version", context: "notices")
+    }
+    return AlertFiring(
+      id: id,
+      key: FiringKey(alertID: alertID, revision: revision, day: period == "once" ? nil : day),
+      day: day, symbol: symbol, source: source, condition: condition, threshold: threshold,
+      isWithdrawn: isWithdrawn)
+  }
+}
