@@ -84,7 +84,8 @@ package struct AlertBook: Sendable {
   private var firings: [AlertSubject: [AlertFiring]] = [:]
   private var done: Set<FiringKey> = []
 
-  package init() {}
+  /// Nothing is older.
+  package static let firstDay = TradingDay(daysSince1970: 0)
 
   /// As the database has it now.
   package init(alerts: [Alert], firings: [AlertFiring]) {
@@ -109,7 +110,7 @@ package struct AlertBook: Sendable {
   /// there is none. Alerts armed without a quote wait for any day.
   package func firstDay(of subject: AlertSubject) -> TradingDay? {
     let days =
-      (armed[subject] ?? []).map { $0.arming.day ?? TradingDay(daysSince1970: 0) }
+      (armed[subject] ?? []).map { $0.arming.day ?? Self.firstDay }
       + (firings[subject] ?? []).map(\.day)
     return days.min()
   }
@@ -117,12 +118,14 @@ package struct AlertBook: Sendable {
   /// Looks at a day of a series.
   /// - Parameters:
   ///   - position: of a quote, the change that wrote it; of a candle, the newest.
-  ///   - isCandle: whether the reading is of a day that is over.
+  ///   - isCandle: whether the reading is the day's candle.
+  ///   - withdraws: whether it is the newest that is known of the day.
   /// - Returns: what is new, and the alerts that must be looked at again with their minutes.
   package mutating func look(
-    at reading: DayReading, of subject: AlertSubject, position: FeedPosition, isCandle: Bool = false
+    at reading: DayReading, of subject: AlertSubject, position: FeedPosition,
+    isCandle: Bool = false, withdraws: Bool = true
   ) -> (notices: [AlertNotice], unsettled: [Alert]) {
-    var notices = withdraw(by: reading, of: subject, position: position)
+    var notices = withdraws ? withdraw(by: reading, of: subject, position: position) : []
     var unsettled: [Alert] = []
     for alert in armed[subject] ?? [] {
       let isBehind = position.epoch != alert.arming.epoch || position.seq > alert.arming.seq
@@ -183,12 +186,5 @@ package struct AlertBook: Sendable {
           evidence: AlertEvidence(condition == .gap ? .gap : .stall, nil), position: position))
     }
     return notices
-  }
-
-  /// A notice of this book was stored: it may be withdrawn from now on.
-  package mutating func stored(_ firing: AlertFiring, repeats: Alert.Repeats) {
-    firings[firing.subject, default: []].append(firing)
-    guard repeats == .once else { return }
-    armed[firing.subject]?.removeAll { $0.id == firing.key.alertID }
   }
 }

@@ -50,9 +50,7 @@ extension Gateway {
     let hub = StreamHub(
       group: loops, services: streamServices(control: control), settings: settings)
     let mine = MineRoutes(control: control, store: AppStore(url: options.databaseURL)) {
-      [memory] spelling in
-      let directory = memory.state.directory
-      return directory.place(spelling: spelling).map { directory[$0].symbol }
+      [memory] in memory.state.directory
     }
     var parts = Parts()
     parts.routes = mine.routes + [StreamRoute.events]

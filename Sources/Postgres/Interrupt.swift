@@ -17,7 +17,13 @@ package final class Interrupt: Sendable {
     _ = write(descriptor, &one, 8)
   }
 
-  /// Stays true: nobody reads the counter down.
+  /// Takes the flag down, for whoever waits again.
+  package func clear() {
+    var count: UInt64 = 0
+    _ = read(descriptor, &count, 8)
+  }
+
+  /// Stays true until `clear`.
   package var isSignalled: Bool { wait(milliseconds: 0) }
 
   @discardableResult

@@ -4,7 +4,7 @@ import Market
 /// What a route about the user's own things works with, and what it answers.
 package struct MineRequest: Sendable {
   package var principal: Principal
-  /// Of the path, by name and still percent-decoded text: `id`, `symbol`.
+  /// Of the path and the query, by name: `id`, `symbol`, `cursor`.
   package var parameters: [String: String]
   /// Whole; its length was bounded before (64 KiB).
   package var body: [UInt8]
@@ -15,9 +15,11 @@ package struct MineRequest: Sendable {
     self.body = body
   }
 
-  func watchlistID() throws(Problem) -> Int64 {
+  func watchlistID() throws(Problem) -> Int64 { try id(of: "a watchlist") }
+
+  func id(of thing: String) throws(Problem) -> Int64 {
     guard let text = parameters["id"], let id = Int64(text), id > 0 else {
-      throw .unstorable("id", expected: "a number of a watchlist")
+      throw .unstorable("id", expected: "a number of \(thing)")
     }
     return id
   }

@@ -5,7 +5,9 @@ import Market
 
 /// The routes of a user's own things.
 extension MineRoutes {
-  package var routes: [Route] { ofUser + ofWatchlists + ofSymbols }
+  package var routes: [Route] {
+    ofUser + ofWatchlists + ofSymbols + ofAlerts + ofNotifications
+  }
 
   private var ofUser: [Route] {
     [
@@ -70,15 +72,17 @@ extension MineRoutes {
     ]
   }
 
-  private typealias Responding =
+  typealias Responding =
     @Sendable (MineRoutes, MineRequest) async throws(Problem) -> MineResponse
 
-  private func route(
+  func route(
     _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
     status: HTTPResponse.Status = .ok, answer: Schema?, body: Schema? = nil, summary: String,
-    problems: [HTTPResponse.Status] = [], respond: @escaping Responding
+    query: [Parameter] = [], problems: [HTTPResponse.Status] = [],
+    respond: @escaping Responding
   ) -> Route {
-    let parameters = [Self.id, Self.symbol].filter { path.contains("{\($0.name)}") }
+    let parameters =
+      [Self.id, Self.symbol].filter { path.contains("{\($0.name)}") } + query
     let refusals: [HTTPResponse.Status] = [.unauthorized, .forbidden, .tooManyRequests]
     return Route(
       path, method: method, summary: summary, scope: scope, parameters: parameters,
@@ -98,7 +102,7 @@ extension MineRoutes {
   // MARK: Shapes
 
   private static let id = Parameter(
-    "id", .integer(1...Int64.max), in: .path, summary: "Of the watchlist.", example: "1")
+    "id", .integer(1...Int64.max), in: .path, summary: "Its number.", example: "1")
   private static let symbol = Parameter(
     "symbol", .text(charactersMax: 40), in: .path, summary: "In any spelling.",
     example: "600519.SH")

@@ -1,23 +1,37 @@
+import Alerts
 import AppStore
 import Foundation
 import HTTPTypes
 import Market
+import Reader
 
 /// What belongs to a user: tickets, preferences, watchlists. Each is a plain function of a request;
 /// `MineRoutes+Table` makes routes of them.
 package struct MineRoutes: Sendable {
   private let control: AccessControl
   private let store: AppStore
-  /// The canonical symbol of any spelling; nil of an instrument that is not known.
-  private let resolve: @Sendable (String) -> Symbol?
+  private let market: @Sendable () -> InstrumentDirectory
 
   package init(
-    control: AccessControl, store: AppStore, resolve: @escaping @Sendable (String) -> Symbol?
+    control: AccessControl, store: AppStore,
+    market: @escaping @Sendable () -> InstrumentDirectory
   ) {
     self.control = control
     self.store = store
-    self.resolve = resolve
+    self.market = market
   }
+
+  /// The series that any spelling means; nil of an instrument that is not known.
+  func series(_ spelling: String) -> AlertSubject? {
+    let directory = market()
+    return directory.place(spelling: spelling).map {
+      AlertSubject(symbol: directory[$0].symbol, source: directory[$0].sourceName)
+    }
+  }
+
+  private func resolve(_ spelling: String) -> Symbol? { series(spelling)?.symbol }
+
+  var sourceNames: [String] { market().sourceNames }
 
   // MARK: Tickets and preferences
 
@@ -138,7 +152,7 @@ package struct MineRoutes: Sendable {
   }
 
   @discardableResult
-  private func run<Value: Sendable>(
+  func run<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     do throws(AppStoreError) {
@@ -153,11 +167,11 @@ package struct MineRoutes: Sendable {
     return symbol
   }
 
-  private func unknown(_ status: HTTPResponse.Status = .notFound) -> Problem {
+  func unknown(_ status: HTTPResponse.Status = .notFound) -> Problem {
     Problem(status, code: "unknown_symbol", title: "there is no such symbol")
   }
 
-  private func decode<Body: Decodable>(
+  func decode<Body: Decodable>(
     _ type: Body.Type, from request: MineRequest
   ) throws(Problem) -> Body {
     do {

@@ -80,8 +80,8 @@ package final class SeriesIdentity: Sendable {
   fileprivate let zone: MarketZone
   fileprivate let yearHigh: ExactDecimal?
   fileprivate let yearLow: ExactDecimal?
-  fileprivate let instrument: Instrument?
-  fileprivate let marks: NameMarks
+  private let instrument: Instrument?
+  private let marks: NameMarks
 
   init(_ series: SeriesRecord, name: String?) {
     self.name = name
@@ -91,6 +91,13 @@ package final class SeriesIdentity: Sendable {
     (zone, yearHigh, yearLow) = (series.zone, series.yearHigh, series.yearLow)
     instrument = Instrument.classify(series.symbol)
     marks = NameMarks.parse(name ?? "")
+  }
+
+  /// The prices between which it may trade on a day; nil: any.
+  func band(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
+    instrument.flatMap { instrument in
+      PriceLimit.band(for: instrument, marks: marks, previousClose: previousClose, on: day)
+    }
   }
 }
 
@@ -147,11 +154,7 @@ extension JSONWriter {
   }
 
   fileprivate mutating func writeLimits(of quote: Quote, identity: SeriesIdentity) {
-    let band = identity.instrument.flatMap { instrument in
-      PriceLimit.band(
-        for: instrument, marks: identity.marks, previousClose: quote.previousClose,
-        on: quote.tradingDay)
-    }
+    let band = identity.band(previousClose: quote.previousClose, on: quote.tradingDay)
     member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
     member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
   }

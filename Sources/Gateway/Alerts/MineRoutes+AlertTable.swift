@@ -1,0 +1,106 @@
+import Alerts
+import HTTPTypes
+
+/// The routes of alerts and of the inbox.
+extension MineRoutes {
+  var ofAlerts: [Route] {
+    [
+      route(
+        .get, path: "/v1/alerts", answer: .object([.init("alerts", .array(of: Self.alert))]),
+        summary: "The user's alerts, in the order they were made."
+      ) { (routes, request) throws(Problem) in try await routes.alerts(request) },
+      making(path: "/v1/alerts", summary: "Makes an alert, armed as its series stands now."),
+      route(
+        .get, path: "/v1/alerts/{id}", answer: Self.alert, summary: "One alert.",
+        problems: [.notFound]
+      ) { (routes, request) throws(Problem) in try await routes.alert(request) },
+      route(
+        .put, path: "/v1/alerts/{id}", answer: Self.alert, body: Self.alertBody,
+        summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict]
+      ) { (routes, request) throws(Problem) in try await routes.replaceAlert(request) },
+      deleting(path: "/v1/alerts/{id}"),
+    ]
+  }
+
+  var ofNotifications: [Route] {
+    [
+      route(
+        .get, path: "/v1/notifications",
+        answer: .object([
+          .init("alerts", .array(of: Self.alert), isRequired: false),
+          .init("notifications", .array(of: Self.notification)),
+          .init("nextCursor", .optionalString),
+        ]),
+        summary: "The inbox: what alerts fired, the newest first. Its first page has the alerts.",
+        query: [
+          Parameter(
+            "unread", .choice(["true", "false"]), summary: "true: only what was not read.",
+            example: "true"),
+          Parameter(
+            "limit", .integer(1...Self.inboxRowsMax),
+            summary: "Notifications of a page; \(Self.inboxRowsDefault) if none is given.",
+            example: "10"),
+          Parameter("cursor", .matching(.cursor), summary: "nextCursor of the page before."),
+        ], problems: [.notFound]
+      ) { (routes, request) throws(Problem) in try await routes.notifications(request) },
+      making(path: "/v1/notifications", summary: "Makes an alert, as POST /v1/alerts does."),
+      deleting(path: "/v1/notifications/{id}"),
+      route(
+        .put, path: "/v1/inbox/{id}/read", status: .noContent, answer: nil,
+        summary: "Marks a notification as read. Doing so again is no error."
+      ) { (routes, request) throws(Problem) in try await routes.readNotification(request) },
+      route(
+        .delete, path: "/v1/inbox/{id}", status: .noContent, answer: nil,
+        summary: "Takes a notification out of the inbox. Doing so again is no error."
+      ) { (routes, request) throws(Problem) in try await routes.deleteNotification(request) },
+    ]
+  }
+
+  private func making(path: String, summary: String) -> Route {
+    route(
+      .post, path: path, status: .created, answer: Self.alert, body: Self.alertBody,
+      summary: summary, problems: [.conflict]
+    ) { (routes, request) throws(Problem) in try await routes.makeAlert(request) }
+  }
+
+  private func deleting(path: String) -> Route {
+    route(
+      .delete, path: path, status: .noContent, answer: nil,
+      summary: "Deletes an alert. Deleting it again is no error."
+    ) { (routes, request) throws(Problem) in try await routes.deleteAlert(request) }
+  }
+
+  // MARK: Shapes
+
+  private static let conditions = Schema.choice(AlertCondition.allCases.map(\.rawValue))
+  private static let repeats = Schema.choice(Alert.Repeats.allCases.map(\.rawValue))
+
+  /// - Returns: what an alert and its notifications have in common.
+  private static let subject: [Schema.Member] = [
+    .init("stockSymbol", .optionalString), .init("source", .string),
+    .init("condition", conditions), .init("threshold", .optionalDecimal),
+  ]
+  private static let alert = Schema.named(
+    "Alert",
+    .object(
+      [.init("id", .string)] + subject + [
+        .init("repeat", repeats), .init("state", .choice(["armed", "fired"])),
+        .init("revision", .integer), .init("armedAt", .moment),
+      ]))
+  private static let notification = Schema.named(
+    "Notification",
+    .object(
+      [
+        .init("id", .string), .init("kind", .choice(["fired", "withdrawn"])),
+        .init("alertId", .string),
+      ] + subject + [
+        .init("withdraws", .optionalString), .init("tradingDay", .day), .init("basis", .string),
+        .init("value", .optionalDecimal), .init("epoch", .integer), .init("seq", .integer),
+        .init("observedAt", .moment), .init("at", .moment), .init("readAt", .nullable(.moment)),
+      ]))
+  private static let alertBody = Schema.object([
+    .init("stockSymbol", .string, isRequired: false),
+    .init("source", .string, isRequired: false), .init("condition", conditions),
+    .init("threshold", .decimal, isRequired: false), .init("repeat", repeats, isRequired: false),
+  ])
+}

@@ -1,0 +1,194 @@
+import Alerts
+import AppStore
+import Foundation
+import HTTPTypes
+import Market
+
+/// The user's alerts, and the inbox of what they fired.
+extension MineRoutes {
+  // MARK: Alerts
+
+  func alerts(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let alerts = try await changeAlerts(request) { (table) throws(AppStoreError) in
+      try table.all()
+    }
+    return .json { writer in
+      writer.object { object in
+        object.member("alerts") { member in
+          member.array { array in for alert in alerts { alert.write(to: &array) } }
+        }
+      }
+    }
+  }
+
+  func alert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let id = try request.id(of: "an alert")
+    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
+      try table.alert(id)
+    }
+    return .json { alert.write(to: &$0) }
+  }
+
+  func makeAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let wanted = try wanted(request)
+    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
+      try table.create(wanted)
+    }
+    return .json(status: 201, location: "/v1/alerts/\(alert.id)") { alert.write(to: &$0) }
+  }
+
+  func replaceAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let (id, wanted) = (try request.id(of: "an alert"), try wanted(request))
+    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
+      try table.replace(id, with: wanted)
+    }
+    return .json { alert.write(to: &$0) }
+  }
+
+  func deleteAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let id = try request.id(of: "an alert")
+    try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
+    return .empty
+  }
+
+  @discardableResult
+  private func changeAlerts<Value: Sendable>(
+    _ request: MineRequest,
+    _ body: @Sendable (AlertTable) throws(AppStoreError) -> Value
+  ) async throws(Problem) -> Value {
+    let user = try request.principal.identity(with: .account).userID
+    return try await run { (connection) throws(AppStoreError) in
+      try body(AlertTable(connection, userID: user))
+    }
+  }
+
+  private func wanted(_ request: MineRequest) throws(Problem) -> AlertTable.Request {
+    let body = try decode(AlertBody.self, from: request)
+    guard let condition = AlertCondition(rawValue: body.condition) else {
+      throw .unstorable(
+        "condition",
+        expected: "one of \(AlertCondition.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    guard let repeats = Alert.Repeats(rawValue: body.repeats ?? Alert.Repeats.once.rawValue) else {
+      throw .unstorable("repeat", expected: "once or daily")
+    }
+    return AlertTable.Request(
+      subject: try subject(body, for: condition), condition: condition,
+      threshold: try body.decimal(), repeats: repeats)
+  }
+
+  private func subject(
+    _ body: AlertBody, for condition: AlertCondition
+  ) throws(Problem) -> AlertSubject {
+    if condition == .sourceStale {
+      guard let source = body.source, sourceNames.contains(source) else {
+        throw .unstorable("source", expected: "one of \(sourceNames.joined(separator: ", "))")
+      }
+      return AlertSubject(symbol: nil, source: source)
+    }
+    guard let spelling = body.stockSymbol else {
+      throw .unstorable("stockSymbol", expected: "a symbol")
+    }
+    // 404 would mean that there is no such alert.
+    guard let series = series(spelling) else { throw unknown(.conflict) }
+    return series
+  }
+
+  // MARK: Notifications
+
+  static let inboxRowsDefault: Int64 = 50
+  static let inboxRowsMax: Int64 = 500
+
+  /// The first page has the alerts, too, as a client that lists what it created expects.
+  func notifications(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let user = try request.principal.identity(with: .account).userID
+    let isUnread = request.parameters["unread"] == "true"
+    let limit = request.parameters["limit"].flatMap { Int($0) } ?? Int(Self.inboxRowsDefault)
+    let fingerprint = "inbox \(user) \(isUnread)"
+    var before: Int64?
+    if let cursor = request.parameters["cursor"] {
+      guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
+      before = id
+    }
+    let (rows, alerts) = try await run { [before] (connection) throws(AppStoreError) in
+      (
+        try NotificationTable(connection).inbox(
+          of: user, before: before, isUnread: isUnread, limit: Int32(limit + 1)),
+        try before == nil ? AlertTable(connection, userID: user).all() : nil
+      )
+    }
+    let shown = rows.prefix(limit)
+    let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
+    return .json { writer in
+      writer.object { object in
+        if let alerts {
+          object.member("alerts") { member in
+            member.array { array in for alert in alerts { alert.write(to: &array) } }
+          }
+        }
+        object.member("notifications") { member in
+          member.array { array in for row in shown { row.write(toInbox: &array) } }
+        }
+        object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
+      }
+    }
+  }
+
+  func readNotification(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
+      try table.markRead(id, of: user)
+    }
+  }
+
+  func deleteNotification(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
+      try table.delete(id, of: user)
+    }
+  }
+
+  private func changeNotification(
+    _ request: MineRequest,
+    _ body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
+  ) async throws(Problem) -> MineResponse {
+    let (id, user) = (
+      try request.id(of: "a notification"),
+      try request.principal.identity(with: .account).userID
+    )
+    try await run { (connection) throws(AppStoreError) in
+      try body(NotificationTable(connection), id, user)
+    }
+    return .empty
+  }
+}
+
+private struct AlertBody: Decodable {
+  var stockSymbol: String?
+  var source: String?
+  var condition: String
+  /// A string, so that no digit is lost on the way.
+  var threshold: String?
+  var repeats: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case stockSymbol, source, condition, threshold
+    case repeats = "repeat"
+  }
+
+  func decimal() throws(Problem) -> ExactDecimal? {
+    guard let threshold else { return nil }
+    do {
+      return try ExactDecimal(threshold)
+    } catch {
+      throw .unstorable("threshold", expected: "a decimal number in a string such as \"1769.040\"")
+    }
+  }
+}
+
+extension AlertNotification {
+  fileprivate func write(toInbox writer: inout JSONWriter) {
+    writer.object { object in
+      writeMembers(to: &object)
+      object.member("readAt") { $0.optional(readAt) { $0.string($1.description) } }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/// One turn of the alerts: reads what decides, makes notices of it, writes them.
+
+import Alerts
+import AppStore
+import Market
+import Reader
+
+struct NoticeWriter {
+  let connection: AppConnection
+  let watch: AlertWatch
+  /// The day that was examined last, by the daemon's clock.
+  private var examined: TradingDay?
+  /// Up to here the feed's events were looked at, for the alerts that are loaded.
+  private var stallsThrough: Timestamp?
+
+  /// The daemon repairs days for eight; a holiday may lie between.
+  static let repairDays = 10
+
+  init(connection: AppConnection, watch: AlertWatch) {
+    self.connection = connection
+    self.watch = watch
+  }
+
+  private var notices: NoticeTable { NoticeTable(connection) }
+  private var evidence: AlertEvidenceTable { AlertEvidenceTable(connection) }
+
+  // MARK: Loading
+
+  /// All alerts as they are now. Once a day, and after a start, days that are over come first: what
+  /// fires once fires with the earliest.
+  mutating func load() throws(AppStoreError) {
+    stallsThrough = nil
+    let state = watch.state
+    let from = try notices.examinedDay()?.advanced(by: -Self.repairDays)
+    var book = try notices.book(from: from ?? TradingDay(daysSince1970: 0))
+    let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+    if state.isLoaded, examined != today {
+      let places = book.subjects.compactMap { state.place(of: $0) }
+      let seen = try examine(places, from: from, in: state, &book)
+      try write(seen.notices, unsettled: seen.unsettled, &book)
+      if let today, !book.subjects.isEmpty { try notices.examined(before: today) }
+      examined = today
+    }
+    watch.use(book)
+  }
+
+  /// Looks at days that are over, and at today's candle if there is one.
+  private func examine(
+    _ places: some Sequence<SeriesPlace>, from: TradingDay?, in state: MarketState,
+    _ book: inout AlertBook
+  ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [UnsettledAlert]) {
+    let places: [Int32: SeriesPlace] = Dictionary(
+      places.map { (state.directory[$0].id, $0) }) { first, _ in first }
+    let wanted = places.compactMap { id, place in
+      book.firstDay(of: state.subject(of: place)).map { day in
+        AlertEvidenceTable.Wanted(instrumentID: id, from: max(day, from ?? day))
+      }
+    }
+    if wanted.isEmpty { return ([], []) }
+    var (fired, unsettled) = ([AlertNotice](), [UnsettledAlert]())
+    for (id, row) in try evidence.days(of: wanted) {
+      guard let place = places[id] else { continue }
+      var reading = row
+      reading.limitUp = state.limitUp(of: place, in: reading)
+      let today = state.reading(of: place)?.reading.day
+      if let today, reading.day > today { continue }
+      let position = state.position
+      let seen = book.look(
+        at: reading, of: state.subject(of: place), position: position, isCandle: true,
+        withdraws: reading.day != today)
+      fired += seen.notices
+      unsettled += seen.unsettled.map {
+        UnsettledAlert(alert: $0, place: place, reading: reading, position: position)
+      }
+    }
+    return (fired, unsettled)
+  }
+
+  // MARK: Tasks
+
+  /// - Parameter isDue: whether alerts may have changed.
+  mutating func turn(isDue: Bool) throws(AppStoreError) {
+    if isDue { try load() }
+    var tasks = watch.takeTasks()
+    if tasks.isAll {
+      examined = nil
+      try load()
+      tasks.add(watch.takeTasks())
+    }
+    let state = watch.state
+    guard var book = watch.book else { return }
+    var (fired, unsettled) = (tasks.notices, tasks.unsettled)
+    if !tasks.days.isEmpty {
+      let seen = try examine(tasks.days, from: nil, in: state, &book)
+      fired += seen.notices
+      unsettled += seen.unsettled
+    }
+    if tasks.hasGaps { fired += try gaps(in: state, &book) }
+    if tasks.hasStalls { fired += try stalls(in: state, &book) }
+    try write(fired, unsettled: unsettled, &book)
+  }
+
+  private func gaps(
+    in state: MarketState, _ book: inout AlertBook
+  ) throws(AppStoreError) -> [AlertNotice] {
+    var subjects: [Int32: AlertSubject] = [:]
+    var wanted: [AlertEvidenceTable.Wanted] = []
+    for subject in book.subjects(of: .gap) {
+      guard let place = state.place(of: subject) else { continue }
+      let id = state.directory[place].id
+      subjects[id] = subject
+      wanted.append(
+        AlertEvidenceTable.Wanted(
+          instrumentID: id,
+          from: book.firstDay(of: subject) ?? AlertBook.firstDay))
+    }
+    if wanted.isEmpty { return [] }
+    var notices: [AlertNotice] = []
+    for gap in try evidence.gaps(of: wanted) {
+      guard let subject = subjects[gap.instrumentID] else { continue }
+      notices += book.happened(
+        .gap, to: subject, on: gap.day, at: gap.knownAt, position: state.position)
+    }
+    return notices
+  }
+
+  private mutating func stalls(
+    in state: MarketState, _ book: inout AlertBook
+  ) throws(AppStoreError) -> [AlertNotice] {
+    let subjects = book.subjects(of: .sourceStale)
+    if subjects.isEmpty { return [] }
+    let armed = subjects.flatMap { book.alerts(of: $0) }.map(\.arming.at).min()
+    guard let since = armed.map({ max($0, stallsThrough ?? $0) }) else { return [] }
+    var notices: [AlertNotice] = []
+    for stall in try evidence.stalls(of: subjects.map(\.source), since: since) {
+      stallsThrough = max(stall.knownAt, stallsThrough ?? stall.knownAt)
+      notices += book.happened(
+        .sourceStale, to: AlertSubject(symbol: nil, source: stall.source), on: stall.day,
+        at: stall.knownAt, position: state.position)
+    }
+    return notices
+  }
+
+  // MARK: Writing
+
+  /// What the minutes of the unsettled ones say is written with the rest.
+  private func write(
+    _ notices: [AlertNotice], unsettled: [UnsettledAlert], _ book: inout AlertBook
+  ) throws(AppStoreError) {
+    var fired = notices
+    for var entry in unsettled {
+      let arming = entry.alert.arming
+      let since = entry.reading.day == arming.day ? arming.at : Timestamp(microseconds: 0)
+      entry.reading.minutes = try evidence.minutes(
+        of: watch.state.directory[entry.place].id, day: entry.reading.day, since: since)
+      let notice = book.settle(entry.alert, with: entry.reading, position: entry.position)
+      if let notice { fired.append(notice) }
+    }
+    try self.notices.write(fired)
+  }
+}
+
+extension MarketState {
+  fileprivate func subject(of place: SeriesPlace) -> AlertSubject {
+    AlertSubject(symbol: directory[place].symbol, source: directory[place].sourceName)
+  }
+}

@@ -1,0 +1,76 @@
+/// Passes new notifications on to the user's streams, each once to each gateway.
+
+import Alerts
+import AppStore
+import Market
+import Platform
+
+package final class NotificationOutbox: Sendable {
+  /// The newest that was passed on; nil: it is not known where to begin.
+  private let last = Locked<Int64?>(nil)
+  private let pass: @Sendable ([AlertNotification]) -> Void
+
+  private static let rowsMax: Int32 = 1_000
+
+  package init(pass: @escaping @Sendable ([AlertNotification]) -> Void) { self.pass = pass }
+
+  /// After a lost connection it goes on where it was.
+  func begin(_ connection: AppConnection) throws(AppStoreError) {
+    if last.withLock({ $0 }) != nil { return }
+    let newest = try NotificationTable(connection).last()
+    last.withLock { $0 = newest }
+  }
+
+  func publish(_ connection: AppConnection) throws(AppStoreError) {
+    while let after = last.withLock({ $0 }) {
+      let rows = try NotificationTable(connection).notifications(
+        after: after, limit: Self.rowsMax)
+      guard let newest = rows.last?.id else { return }
+      last.withLock { $0 = newest }
+      pass(rows)
+    }
+  }
+}
+
+extension AlertNotification {
+  /// As the inbox, streams and webhooks show it.
+  func writeMembers(to object: inout JSONWriter) {
+    object.member("id") { $0.string(String(id)) }
+    object.member("kind") { $0.string(withdraws == nil ? "fired" : "withdrawn") }
+    object.member("alertId") { $0.string(String(alertID)) }
+    object.member("stockSymbol") { $0.optional(subject.symbol) { $0.string($1.description) } }
+    object.member("source") { $0.string(subject.source) }
+    object.member("condition") { $0.string(condition.rawValue) }
+    object.member("threshold") { $0.optional(threshold) { $0.decimal($1) } }
+    object.member("withdraws") { $0.optional(withdraws) { $0.string(String($1)) } }
+    object.member("tradingDay") { $0.day(day) }
+    object.member("basis") { $0.string(evidence.basis.rawValue) }
+    object.member("value") { $0.optional(evidence.value) { $0.decimal($1) } }
+    object.member("epoch") { $0.integer(position.epoch) }
+    object.member("seq") { $0.integer(position.seq) }
+    object.member("observedAt") { $0.string(position.at.description) }
+    object.member("at") { $0.string(storedAt.description) }
+  }
+
+  var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writeMembers(to: &$0) }
+    return writer.bytes
+  }
+}
+
+extension Alert {
+  func write(to writer: inout JSONWriter) {
+    writer.object { object in
+      object.member("id") { $0.string(String(id)) }
+      object.member("stockSymbol") { $0.optional(symbol) { $0.string($1.description) } }
+      object.member("source") { $0.string(source) }
+      object.member("condition") { $0.string(condition.rawValue) }
+      object.member("threshold") { $0.optional(threshold) { $0.decimal($1) } }
+      object.member("repeat") { $0.string(repeats.rawValue) }
+      object.member("state") { $0.string(isArmed ? "armed" : "fired") }
+      object.member("revision") { $0.integer(Int64(revision)) }
+      object.member("armedAt") { $0.string(arming.at.description) }
+    }
+  }
+}
