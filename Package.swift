@@ -113,7 +113,7 @@ let package = Package(
       "Gateway",
       [
         "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
-        "Operations", "Alerts", "Transport", log,
+        "Operations", "Alerts", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",

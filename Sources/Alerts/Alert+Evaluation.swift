@@ -35,6 +35,16 @@ extension Alert {
     }
   }
 
+  /// What a day's candle says of the time behind the arming: its close and its volume may be those
+  /// that the day had then.
+  func behindArming(_ candle: DayReading) -> DayReading {
+    guard candle.day == arming.day else { return candle }
+    var reading = candle
+    reading.last = nil
+    if let before = arming.volume, candle.volume <= before { reading.volume = .zero }
+    return reading
+  }
+
   /// Whether `evidence` says more with the minutes since the arming.
   package func needsMinutes(of reading: DayReading) -> Bool {
     guard reading.minutes == nil, evidence(in: reading) == nil else { return false }

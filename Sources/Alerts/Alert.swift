@@ -107,6 +107,7 @@ package struct AlertArming: Sendable, Hashable {
   package var high: ExactDecimal?
   package var low: ExactDecimal?
   package var last: ExactDecimal?
+  package var volume: ExactDecimal?
 
   package init(at: Timestamp, epoch: Int64, seq: Int64) {
     self.at = at

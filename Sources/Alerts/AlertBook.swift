@@ -79,6 +79,18 @@ package struct AlertFiring: Sendable, Hashable {
   }
 }
 
+/// An alert that the minutes of a day decide.
+package struct UnsettledAlert: Sendable, Hashable {
+  package let alert: Alert
+  package var reading: DayReading
+  package let position: FeedPosition
+
+  /// From when on minutes count.
+  package var since: Timestamp {
+    reading.day == alert.arming.day ? alert.arming.at : Timestamp(microseconds: 0)
+  }
+}
+
 package struct AlertBook: Sendable {
   private var armed: [AlertSubject: [Alert]] = [:]
   private var firings: [AlertSubject: [AlertFiring]] = [:]
@@ -124,22 +136,21 @@ package struct AlertBook: Sendable {
   package mutating func look(
     at reading: DayReading, of subject: AlertSubject, position: FeedPosition,
     isCandle: Bool = false, withdraws: Bool = true
-  ) -> (notices: [AlertNotice], unsettled: [Alert]) {
+  ) -> (notices: [AlertNotice], unsettled: [UnsettledAlert]) {
     var notices = withdraws ? withdraw(by: reading, of: subject, position: position) : []
-    var unsettled: [Alert] = []
+    var unsettled: [UnsettledAlert] = []
     for alert in armed[subject] ?? [] {
       let isBehind = position.epoch != alert.arming.epoch || position.seq > alert.arming.seq
       let key = alert.key(on: reading.day)
       guard isCandle || isBehind, !done.contains(key) else { continue }
-      var seen = reading
-      if isCandle, reading.day == alert.arming.day { seen.last = nil }
+      let seen = isCandle ? alert.behindArming(reading) : reading
       if let evidence = alert.evidence(in: seen) {
         done.insert(key)
         notices.append(
           AlertNotice(
             kind: .fired, key: key, day: reading.day, evidence: evidence, position: position))
       } else if alert.needsMinutes(of: seen) {
-        unsettled.append(alert)
+        unsettled.append(UnsettledAlert(alert: alert, reading: seen, position: position))
       }
     }
     return (notices, unsettled)
@@ -159,15 +170,13 @@ package struct AlertBook: Sendable {
     }
   }
 
-  /// An alert and its minutes, which were read since.
-  package mutating func settle(
-    _ alert: Alert, with reading: DayReading, position: FeedPosition
-  ) -> AlertNotice? {
-    let key = alert.key(on: reading.day)
-    guard !done.contains(key), let evidence = alert.evidence(in: reading) else { return nil }
+  /// An alert whose minutes were read since.
+  package mutating func settle(_ entry: UnsettledAlert) -> AlertNotice? {
+    let (key, reading) = (entry.alert.key(on: entry.reading.day), entry.reading)
+    guard !done.contains(key), let evidence = entry.alert.evidence(in: reading) else { return nil }
     done.insert(key)
     return AlertNotice(
-      kind: .fired, key: key, day: reading.day, evidence: evidence, position: position)
+      kind: .fired, key: key, day: reading.day, evidence: evidence, position: entry.position)
   }
 
   /// Something happened to the subject that is no price: a gap was stored, a source fell silent.

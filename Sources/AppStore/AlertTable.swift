@@ -103,7 +103,7 @@ package struct AlertTable {
     sql: """
       insert into alert (
         user_id, symbol, source, condition, threshold, repeats, armed_at, armed_epoch, armed_seq,
-        armed_day, armed_high, armed_low, armed_last)
+        armed_day, armed_high, armed_low, armed_last, armed_volume)
       select
         $1::bigint, $2::text, $3::text, $4::text, $5::numeric, $6::text,
         \(AlertColumns.arming)
@@ -137,7 +137,7 @@ package struct AlertTable {
     sql: """
       update alert a
       set (symbol, source, condition, threshold, repeats, revision, state, armed_at, armed_epoch,
-          armed_seq, armed_day, armed_high, armed_low, armed_last) = (
+          armed_seq, armed_day, armed_high, armed_low, armed_last, armed_volume) = (
         select $3::text, $4::text, $5::text, $6::numeric, $7::text, a.revision + 1, 'armed',
           \(AlertColumns.arming)
         from \(AlertColumns.standing(symbol: "$3::text", source: "$4::text")))
@@ -185,14 +185,14 @@ enum AlertColumns {
   static let list = """
     a.id, a.user_id, a.symbol, a.source, a.condition, a.threshold, a.repeats, a.revision,
     a.state = 'armed', a.armed_at, a.armed_epoch, a.armed_seq, a.armed_day, a.armed_high,
-    a.armed_low, a.armed_last
+    a.armed_low, a.armed_last, a.armed_volume
     """
 
-  /// The values of `armed_at` to `armed_last` from a `standing`.
+  /// The values of `armed_at` to `armed_volume` from a `standing`.
   static let arming = """
     case when isfinite(p.known_at) then p.known_at else now() end, coalesce(p.epoch, 0),
     coalesce(p.last_seq, 0), q.trading_day, nullif(q.high, 0), nullif(q.low, 0),
-    case when q.high > 0 then q.last end
+    case when q.high > 0 then q.last end, q.volume
     """
 
   /// The feed, and the newest quote of a series, of one moment.
@@ -221,6 +221,7 @@ extension PostgresRow {
     arming.high = try optionalNumeric()
     arming.low = try optionalNumeric()
     arming.last = try optionalNumeric()
+    arming.volume = try optionalNumeric()
     guard let condition = AlertCondition(rawValue: condition),
       let repeats = Alert.Repeats(rawValue: repeats)
     else {

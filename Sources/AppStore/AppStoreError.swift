@@ -10,9 +10,7 @@ package enum AppStoreError: Error, Sendable, Hashable {
   /// The user has a watchlist of that name.
   case nameTaken(String)
   case unknownAlert(Int64)
-  case unknownWebhook(Int64)
   case tooManyAlerts(limit: Int)
-  case tooManyWebhooks(limit: Int)
   case tooManyTokens(limit: Int)
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
@@ -32,9 +30,7 @@ extension AppStoreError: CustomStringConvertible {
     case .unknownWatchlist(let id): "there is no watchlist \(id)"
     case .nameTaken(let name): "there is a watchlist \(name.quoted) already"
     case .unknownAlert(let id): "there is no alert \(id)"
-    case .unknownWebhook(let id): "there is no webhook \(id)"
     case .tooManyAlerts(let limit): "more than \(limit) alerts: delete some"
-    case .tooManyWebhooks(let limit): "more than \(limit) webhooks"
     case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"

@@ -179,7 +179,7 @@ package struct NoticeTable {
         cross join lateral (
           select \(AlertColumns.arming)
           from \(AlertColumns.standing(symbol: "b.symbol", source: "b.source"))
-        ) s (at, epoch, seq, day, high, low, last)
+        ) s (at, epoch, seq, day, high, low, last, volume)
         where w.period = 'once'
           or w.trading_day = s.day
       ),
@@ -194,7 +194,8 @@ package struct NoticeTable {
           armed_day = s.day,
           armed_high = s.high,
           armed_low = s.low,
-          armed_last = s.last
+          armed_last = s.last,
+          armed_volume = s.volume
         from standing s
         where a.id = s.alert_id
           and a.revision = s.revision

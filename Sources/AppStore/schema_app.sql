@@ -867,7 +867,7 @@ after update on command
 for each statement
 execute function notify_commands('candled_app_outcome');
 
--- Alerts: what users wait for, what came of it, and where it is sent.
+-- Alerts: what users wait for, and what came of it.
 --
 -- Every gateway looks at every state of the feed; `notification_is_once` decides which of them
 -- writes, under the lock of `alert_cursor`, so that ids of notifications are in commit order.
@@ -890,6 +890,7 @@ create table if not exists alert (
   armed_high numeric,
   armed_low numeric,
   armed_last numeric,
+  armed_volume numeric,
   constraint alert_symbol_is_short check (octet_length(symbol) between 1 and 16),
   constraint alert_source_is_short check (octet_length(source) between 1 and 32),
   constraint alert_condition_is_known check (
@@ -915,6 +916,7 @@ comment on column alert.armed_seq is 'The feed''s last change then: states behin
 comment on column alert.armed_high is 'The day''s high then: it must grow to count.';
 comment on column alert.armed_low is 'The day''s low then: it must fall to count.';
 comment on column alert.armed_last is 'The last price then.';
+comment on column alert.armed_volume is 'The day''s volume then.';
 
 create table if not exists notification (
   id bigint generated always as identity primary key,
@@ -957,39 +959,6 @@ comment on column notification.value is 'The price, or the volume, that met it.'
 comment on column notification.feed_seq is 'The change that showed it; of a past day the newest.';
 comment on column notification.observed_at is 'What the daemon''s clock showed.';
 
-create table if not exists webhook (
-  id bigint generated always as identity primary key,
-  user_id bigint not null references app_user on delete restrict,
-  url text not null,
-  secret bytea not null,
-  state text not null default 'enabled',
-  created_at timestamptz not null default now(),
-  constraint webhook_url_is_short check (octet_length(url) between 1 and 1024),
-  constraint webhook_secret_is_whole check (octet_length(secret) = 32),
-  constraint webhook_state_is_known check (state in ('enabled', 'deleted'))
-);
-create index if not exists webhook_user on webhook (user_id) where state = 'enabled';
-comment on table webhook is 'Where notifications of a user are sent.';
-comment on column webhook.secret is
-  'Key of the signature. It must be known to sign, so it is stored; it is shown once.';
-
-create table if not exists delivery (
-  notification_id bigint not null references notification on delete restrict,
-  webhook_id bigint not null references webhook on delete restrict,
-  state text not null default 'pending',
-  attempts integer not null default 0,
-  begun_at timestamptz not null default clock_timestamp(),
-  next_at timestamptz not null default clock_timestamp(),
-  result text,
-  primary key (notification_id, webhook_id),
-  constraint delivery_state_is_known check (state in ('pending', 'delivered', 'failed')),
-  constraint delivery_result_is_short check (octet_length(result) <= 128)
-);
-create index if not exists delivery_due on delivery (next_at) where state = 'pending';
-comment on table delivery is 'What is sent to a webhook, and what became of it.';
-comment on column delivery.next_at is 'Who sends it moves this on first: another gateway waits.';
-comment on column delivery.result is 'Of the last attempt: the status, or why there was none.';
-
 create table if not exists alert_cursor (
   is_only boolean primary key default true,
   examined_day date,
@@ -1018,22 +987,6 @@ end
 $function$;
 comment on function guard_notification is 'Users read and hide notifications; no more.';
 
-create or replace function send_notifications()
-returns trigger
-language plpgsql
-set search_path = candled_app, pg_temp
-as $function$
-begin
-  insert into delivery (notification_id, webhook_id)
-  select a.id, w.id
-  from added a
-  join webhook w on w.user_id = a.user_id and w.state = 'enabled';
-  perform pg_notify('candled_app_notification', '');
-  return null;
-end
-$function$;
-comment on function send_notifications is 'Queues them for webhooks, and wakes every gateway.';
-
 create or replace trigger notification_is_constant
 before update on notification
 for each row
@@ -1041,26 +994,23 @@ execute function guard_notification();
 
 create or replace trigger notification_sent
 after insert on notification
-referencing new table as added
 for each statement
-execute function send_notifications();
+execute function notify_commands('candled_app_notification');
 
 create or replace trigger alert_changed
 after insert or update on alert
 for each statement
 execute function notify_commands('candled_app_alert');
 
-do $triggers$
-declare
-  kept text;
-begin
-  foreach kept in array array['alert', 'notification', 'webhook', 'delivery'] loop
-    execute format(
-      'create or replace trigger is_kept before delete or truncate on %I '
-      'for each statement execute function refuse_change()', kept);
-  end loop;
-end
-$triggers$;
+create or replace trigger is_kept
+before delete or truncate on alert
+for each statement
+execute function refuse_change();
+
+create or replace trigger is_kept
+before delete or truncate on notification
+for each statement
+execute function refuse_change();
 
 -- What the schema check compares.
 
@@ -1172,7 +1122,7 @@ begin
   grant select, insert, update on command, paper_order, queue_purchase to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;
   grant select, insert, delete on fill_input to candled_app;
-  grant select, insert, update on alert, notification, webhook, delivery to candled_app;
+  grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
   grant select on book, transaction_log to candled_app;
   grant execute on function schema_objects() to candled_app;

@@ -21,7 +21,10 @@ extension Gateway {
     ready: @escaping @Sendable (ListenAddress) -> Void
   ) async throws {
     let loops = MultiThreadedEventLoopGroup.singleton
-    let (parts, streams) = parts(control: control, loops: loops)
+    let (parts, streams, alerts) = parts(control: control, loops: loops)
+    let alertFollower = try AlertFollower(
+      url: options.databaseURL, watch: alerts.watch, outbox: alerts.outbox, log: log)
+    defer { alertFollower.stop() }
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
     try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
@@ -40,7 +43,7 @@ extension Gateway {
   ///   - loops: the server must run on them.
   package func parts(
     control: AccessControl, loops: any EventLoopGroup
-  ) -> (parts: Parts, streams: StreamHub) {
+  ) -> (parts: Parts, streams: StreamHub, alerts: Alerting) {
     var settings = StreamSettings(
       isAnonymousAllowed: control.options.anonymous,
       isOriginAllowed: { origin, host in
@@ -55,9 +58,20 @@ extension Gateway {
     var parts = Parts()
     parts.routes = mine.routes + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
-    parts.sinks = [hub]
+    let alerting = Alerting(
+      watch: AlertWatch(memory: memory),
+      outbox: NotificationOutbox { rows in
+        hub.notify(Dictionary(grouping: rows, by: \.userID).mapValues { $0.map(\.json) })
+      })
+    parts.sinks = [hub, alerting.watch]
     parts.streams = hub
-    return (parts, hub)
+    return (parts, hub, alerting)
+  }
+
+  /// What an `AlertFollower` works on.
+  package struct Alerting: Sendable {
+    package let watch: AlertWatch
+    package let outbox: NotificationOutbox
   }
 
   private func streamServices(control: AccessControl) -> StreamServices {
@@ -107,7 +121,8 @@ extension AccessControl {
     case .admitted(.token(let identity)):
       return .success(
         StreamGrant(
-          identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market)))
+          identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market),
+          userID: identity.scopes.contains(.account) ? identity.userID : nil))
     case .refused(let problem):
       finished(verdict, status: problem.status.code)
       return .failure(problem)

@@ -28,7 +28,7 @@ package struct Gateway: Sendable {
   package let ring = FeedRing()
   package let pool: QueryPool
   package let counters = RequestCounters()
-  private let log: Logger
+  let log: Logger
 
   package init(_ options: GatewayOptions, log: Logger) {
     self.options = options

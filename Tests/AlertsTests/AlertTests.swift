@@ -1,1 +1,116 @@
+import Alerts
+import Market
 import Testing
+
+/// Whether one alert fires on one row.
+struct AlertTests {
+  private static let day = TradingDay(daysSince1970: 20_640)
+
+  private func price(_ cents: Int64) -> ExactDecimal { ExactDecimal(units: cents, scale: 2) }
+
+  private func alert(_ condition: AlertCondition, _ threshold: Int64? = nil) -> Alert {
+    var arming = AlertArming(at: Timestamp(day: Self.day, secondOfDay: 36_000), epoch: 1, seq: 10)
+    arming.day = Self.day
+    (arming.high, arming.low, arming.last) = (price(1_000), price(900), price(950))
+    return Alert(
+      id: 1, userID: 1, symbol: Symbol("sh600000"), source: "one", condition: condition,
+      threshold: threshold.map(price), arming: arming)
+  }
+
+  private func reading(last: Int64, high: Int64 = 1_000, low: Int64 = 900) -> DayReading {
+    var reading = DayReading(day: Self.day, volume: ExactDecimal(500))
+    (reading.last, reading.high, reading.low) = (price(last), price(high), price(low))
+    (reading.previousClose, reading.limitUp) = (price(1_000), price(1_100))
+    return reading
+  }
+
+  @Test func `a price at the threshold fires, and one short of it does not`() {
+    #expect(alert(.above, 960).evidence(in: reading(last: 960)) == .init(.last, price(960)))
+    #expect(alert(.above, 960).evidence(in: reading(last: 959)) == nil)
+    #expect(alert(.below, 940).evidence(in: reading(last: 940)) == .init(.last, price(940)))
+    #expect(alert(.below, 940).evidence(in: reading(last: 941)) == nil)
+  }
+
+  @Test func `a spike between two polls counts by the day's high and low`() {
+    let up = alert(.above, 1_050).evidence(in: reading(last: 950, high: 1_051))
+    #expect(up == .init(.high, price(1_051)))
+    let down = alert(.below, 890).evidence(in: reading(last: 950, low: 889))
+    #expect(down == .init(.low, price(889)))
+  }
+
+  @Test func `what the day reached before the arming does not fire, and its minutes tell`() {
+    let seen = reading(last: 950)
+    #expect(alert(.above, 990).evidence(in: seen) == nil)
+    #expect(alert(.above, 990).needsMinutes(of: seen))
+    #expect(!alert(.above, 1_001).needsMinutes(of: seen))
+    var settled = seen
+    settled.minutes = [
+      MinuteExtremes(
+        openedAt: Timestamp(day: Self.day, secondOfDay: 36_060), high: price(991), low: price(950))
+    ]
+    #expect(alert(.above, 990).evidence(in: settled) == .init(.minute, price(991)))
+    settled.minutes = []
+    #expect(alert(.above, 990).evidence(in: settled) == nil)
+  }
+
+  @Test func `a percentage is of the previous close, without rounding`() {
+    let alert = alert(.changePercentBelow, -333)  // −3.33 %
+    #expect(alert.evidence(in: reading(last: 967, high: 1_000, low: 967)) == nil)
+    var exact = reading(last: 9_667, low: 9_667)
+    exact.last = ExactDecimal(units: 96_670, scale: 4)
+    exact.low = exact.last
+    exact.previousClose = price(1_000)
+    #expect(alert.evidence(in: exact) == .init(.last, exact.last))
+    exact.last = ExactDecimal(units: 96_671, scale: 4)
+    exact.low = exact.last
+    // 9.6671 is below every low of the arming's day, and not by 3.33 %.
+    #expect(alert.evidence(in: exact) == nil)
+  }
+
+  @Test func `volume fires when the day's total gets there`() {
+    var high = alert(.volumeAbove)
+    high.threshold = ExactDecimal(500)
+    #expect(high.evidence(in: reading(last: 950)) == .init(.volume, ExactDecimal(500)))
+    high.threshold = ExactDecimal(501)
+    #expect(high.evidence(in: reading(last: 950)) == nil)
+  }
+
+  @Test func `limit-up is touched at the limit and opens below it, but not before it was touched`()
+  {
+    let sealed = reading(last: 1_100, high: 1_100)
+    let open = reading(last: 1_099, high: 1_100)
+    #expect(alert(.limitUpTouched).evidence(in: sealed) == .init(.last, price(1_100)))
+    #expect(alert(.limitUpTouched).evidence(in: reading(last: 1_099, high: 1_099)) == nil)
+    #expect(alert(.limitUpOpened).evidence(in: sealed) == nil)
+    #expect(alert(.limitUpOpened).evidence(in: open) == .init(.last, price(1_099)))
+    var later = alert(.limitUpOpened)
+    // It had been touched, and was open, when it was armed.
+    later.arming.high = price(1_100)
+    #expect(later.evidence(in: open) == nil && later.needsMinutes(of: open))
+    later.arming.last = price(1_100)
+    #expect(later.evidence(in: open) != nil)
+  }
+
+  @Test func `a seal that opened and closed between two polls is in the minutes`() {
+    func minute(_ number: Int, _ high: Int64, _ low: Int64) -> MinuteExtremes {
+      MinuteExtremes(
+        openedAt: Timestamp(day: Self.day, secondOfDay: 36_000 + 60 * number), high: price(high),
+        low: price(low))
+    }
+    var sealed = reading(last: 1_100, high: 1_100)
+    #expect(alert(.limitUpOpened).needsMinutes(of: sealed))
+    sealed.minutes = [minute(0, 1_050, 1_000), minute(1, 1_100, 1_050), minute(2, 1_100, 1_100)]
+    #expect(alert(.limitUpOpened).evidence(in: sealed) == nil)
+    sealed.minutes?.append(minute(3, 1_100, 1_098))
+    #expect(alert(.limitUpOpened).evidence(in: sealed) == .init(.minute, price(1_098)))
+  }
+
+  @Test func `days before the arming never fire`() {
+    var early = reading(last: 2_000, high: 2_000)
+    early.day = Self.day.advanced(by: -1)
+    for condition in AlertCondition.allCases {
+      let threshold: Int64? = condition.hasThreshold ? 1 : nil
+      #expect(alert(condition, threshold).evidence(in: early) == nil)
+    }
+  }
+}

@@ -19,11 +19,8 @@ import Testing
     "paper_order": ("siu", "", ""), "posting": ("si", "", ""), "entry": ("si", "", ""),
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
-    "fill_input": ("sid", "", ""),
-    "transaction_log": ("s", "", ""),
-    "alert": ("siu", "", ""),
-    "notification": ("siu", "", ""), "webhook": ("siu", "", ""), "delivery": ("siu", "", ""),
-    "alert_cursor": ("su", "", ""),
+    "fill_input": ("sid", "", ""), "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
+    "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""),
   ]
 
   /// What is not about one table of the schema.
@@ -47,7 +44,6 @@ import Testing
     ("select candled_app.guard_order()", false),
     ("select candled_app.notify_commands()", false),
     ("select candled_app.guard_notification()", false),
-    ("select candled_app.send_notifications()", false),
     ("alter table candled_app.notification disable trigger notification_is_constant", false),
     ("alter table candled_app.entry disable trigger only_grows", false),
     ("alter table candled_app.posting disable trigger posting_is_balanced", false),

@@ -51,7 +51,7 @@ package final class HostileGateway: Sendable {
         createdAt: Timestamp(seconds: 0))
     ])
     let control = AccessControl(.init(anonymous: true), directory: directory)
-    let (parts, hub) = gateway.parts(control: control, loops: loop)
+    let (parts, hub, _) = gateway.parts(control: control, loops: loop)
     self.hub = hub
     table = gateway.table(parts)
     memory = gateway.memory

@@ -65,9 +65,7 @@ package final class AlertWatch: FeedSink {
       let seen = shared.book?.look(at: quote.reading, of: subject, position: quote.position)
     else { return }
     shared.tasks.notices += seen.notices
-    shared.tasks.unsettled += seen.unsettled.map {
-      UnsettledAlert(alert: $0, place: place, reading: quote.reading, position: quote.position)
-    }
+    shared.tasks.unsettled += seen.unsettled.map { ($0, place) }
   }
 
   private static func place(in state: MarketState, _ shared: inout Shared) {
@@ -128,7 +126,7 @@ package final class AlertWatch: FeedSink {
 /// What the feed showed that concerns alerts.
 struct AlertTasks: Sendable {
   var notices: [AlertNotice] = []
-  var unsettled: [UnsettledAlert] = []
+  var unsettled: [(alert: UnsettledAlert, place: SeriesPlace)] = []
   /// Series whose candle of a day came or changed.
   var days: Set<SeriesPlace> = []
   var hasGaps = false
@@ -147,14 +145,6 @@ struct AlertTasks: Sendable {
   var isEmpty: Bool {
     notices.isEmpty && unsettled.isEmpty && days.isEmpty && !hasGaps && !hasStalls && !isAll
   }
-}
-
-/// An alert that its minutes decide.
-struct UnsettledAlert: Sendable {
-  let alert: Alert
-  let place: SeriesPlace
-  var reading: DayReading
-  let position: FeedPosition
 }
 
 extension MarketState {

@@ -48,7 +48,7 @@ struct NoticeWriter {
   private func examine(
     _ places: some Sequence<SeriesPlace>, from: TradingDay?, in state: MarketState,
     _ book: inout AlertBook
-  ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [UnsettledAlert]) {
+  ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [(alert: UnsettledAlert, place: SeriesPlace)]) {
     let places: [Int32: SeriesPlace] = Dictionary(
       places.map { (state.directory[$0].id, $0) }) { first, _ in first }
     let wanted = places.compactMap { id, place in
@@ -57,21 +57,18 @@ struct NoticeWriter {
       }
     }
     if wanted.isEmpty { return ([], []) }
-    var (fired, unsettled) = ([AlertNotice](), [UnsettledAlert]())
+    var (fired, unsettled) = ([AlertNotice](), [(alert: UnsettledAlert, place: SeriesPlace)]())
     for (id, row) in try evidence.days(of: wanted) {
       guard let place = places[id] else { continue }
       var reading = row
       reading.limitUp = state.limitUp(of: place, in: reading)
       let today = state.reading(of: place)?.reading.day
       if let today, reading.day > today { continue }
-      let position = state.position
       let seen = book.look(
-        at: reading, of: state.subject(of: place), position: position, isCandle: true,
+        at: reading, of: state.subject(of: place), position: state.position, isCandle: true,
         withdraws: reading.day != today)
       fired += seen.notices
-      unsettled += seen.unsettled.map {
-        UnsettledAlert(alert: $0, place: place, reading: reading, position: position)
-      }
+      unsettled += seen.unsettled.map { ($0, place) }
     }
     return (fired, unsettled)
   }
@@ -145,16 +142,15 @@ struct NoticeWriter {
 
   /// What the minutes of the unsettled ones say is written with the rest.
   private func write(
-    _ notices: [AlertNotice], unsettled: [UnsettledAlert], _ book: inout AlertBook
+    _ notices: [AlertNotice], unsettled: [(alert: UnsettledAlert, place: SeriesPlace)],
+    _ book: inout AlertBook
   ) throws(AppStoreError) {
     var fired = notices
-    for var entry in unsettled {
-      let arming = entry.alert.arming
-      let since = entry.reading.day == arming.day ? arming.at : Timestamp(microseconds: 0)
-      entry.reading.minutes = try evidence.minutes(
-        of: watch.state.directory[entry.place].id, day: entry.reading.day, since: since)
-      let notice = book.settle(entry.alert, with: entry.reading, position: entry.position)
-      if let notice { fired.append(notice) }
+    for (alert, place) in unsettled {
+      var alert = alert
+      alert.reading.minutes = try evidence.minutes(
+        of: watch.state.directory[place].id, day: alert.reading.day, since: alert.since)
+      if let notice = book.settle(alert) { fired.append(notice) }
     }
     try self.notices.write(fired)
   }

@@ -33,7 +33,7 @@ package final class NotificationOutbox: Sendable {
 }
 
 extension AlertNotification {
-  /// As the inbox, streams and webhooks show it.
+  /// As the inbox and streams show it.
   func writeMembers(to object: inout JSONWriter) {
     object.member("id") { $0.string(String(id)) }
     object.member("kind") { $0.string(withdraws == nil ? "fired" : "withdrawn") }

@@ -90,6 +90,13 @@ extension Follower {
       reply(.failed(id: request.id, .tooManySymbols))
       return []
     }
+    if wanted.wantsNotices {
+      guard notices.isAllowed else {
+        reply(.failed(id: request.id, .accountRequired))
+        return []
+      }
+      notices.isFollowed = true
+    }
     let followsLog = !logs.isEmpty
     let added = wanted.prices.places.filter { !prices.contains($0) }
     (prices, logs) = (allPrices, allLogs)
@@ -136,6 +143,7 @@ extension Follower {
 
   private mutating func unsubscribe(_ wanted: Wanted, id: RequestID?) -> [FollowerAction] {
     let before = prices
+    if wanted.wantsNotices { notices.end() }
     if wanted.namesAllPrices { prices = PlaceSet() } else { prices.subtract(wanted.prices) }
     for (channel, series) in wanted.logs.channels {
       logs.remove(series, from: channel)

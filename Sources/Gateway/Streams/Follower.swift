@@ -13,6 +13,8 @@ struct Follower: Sendable {
   var inbox: Inbox
   var prices = PlaceSet()
   var logs = LogInterests()
+  /// Of the token's user.
+  var notices = Notices()
   var jobs: [Job] = []
   var lag = Lag()
   private(set) var replies: [FollowerOutput] = []
@@ -83,7 +85,14 @@ struct Follower: Sendable {
     guard !isClosed else { return }
     isClosed = true
     (jobs, lag.prices, lag.log, stall) = ([], nil, nil, nil)
+    notices = Notices()
     replies.append(.close(reason))
+  }
+
+  /// Something of the user's was stored.
+  mutating func notified(_ objects: [[UInt8]]) {
+    guard !isClosed, notices.isFollowed else { return }
+    if !notices.add(objects) { close(.tooSlow) }
   }
 
   // MARK: The market
@@ -129,6 +138,7 @@ struct Follower: Sendable {
     in market: StreamMarket, now: Int64, isAlone: Bool = true
   ) -> FollowerOutput? {
     if !replies.isEmpty { return replies.removeFirst() }
+    if let objects = notices.take() { return .notifications(objects: objects) }
     guard access.isGranted, !isClosed else { return nil }
     if let output = nextOfJobs(in: market) ?? nextLive(in: market, now: now) { return output }
     held = HeldCommits()
@@ -140,7 +150,7 @@ struct Follower: Sendable {
 
   /// Whether `next` may have something.
   func hasMore(in market: StreamMarket, now: Int64) -> Bool {
-    guard replies.isEmpty else { return true }
+    guard replies.isEmpty, notices.isEmpty else { return true }
     guard access.isGranted, !isClosed else { return false }
     return !jobs.isEmpty || lag.prices != nil && now >= lag.pricesDueAt
       || (lag.log?.after ?? market.seq) < market.seq

@@ -54,6 +54,7 @@ final class FollowerConnection: ChannelInboundHandler {
     grant = opening.grant
     follower = Follower(
       isAnonymousAllowed: opening.isAnonymousAllowed, now: MonotonicClock.milliseconds())
+    follower.notices.isAllowed = grant?.userID != nil
   }
 
   // MARK: The channel
@@ -168,6 +169,12 @@ final class FollowerConnection: ChannelInboundHandler {
     drain(now: now)
   }
 
+  func notified(_ objects: [Int64: [[UInt8]]], now: Int64) {
+    guard let objects = grant?.userID.flatMap({ objects[$0] }) else { return }
+    follower.notified(objects)
+    drain(now: now)
+  }
+
   func feedChanged(now: Int64) {
     follower.feedChanged(now: now)
     drain(now: now)
@@ -205,6 +212,7 @@ final class FollowerConnection: ChannelInboundHandler {
     case .success, .failure: return .refused(.forbidden)
     }
     self.grant = grant
+    follower.notices.isAllowed = grant.userID != nil
     if identity == grant.identity { return .granted }
     let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
     guard mayOpen else { return .refused(.tooManyConnections) }

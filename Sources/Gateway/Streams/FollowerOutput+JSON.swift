@@ -56,7 +56,7 @@ extension FollowerOutput {
       object.member("at") { $0.string(now.description) }
       object.member("stale") { $0.boolean(market.lostAt != nil) }
       object.member("feeds") { $0.encoded(feeds()) }
-    case .snapshot, .prices, .log, .close: break
+    case .snapshot, .prices, .log, .notifications, .close: break
     }
   }
 
@@ -72,6 +72,7 @@ extension FollowerOutput {
     case .snapshot: "snapshot"
     case .prices: "stock-prices"
     case .log(let type, _, _): type.rawValue
+    case .notifications: "notifications"
     case .slow: "slow"
     case .heartbeat: "heartbeat"
     case .close: "close"
@@ -129,6 +130,7 @@ extension StreamError {
     case .tooManySymbols: "too_many_symbols"
     case .tooManyChannels: "too_many_channels"
     case .authenticationRequired: "unauthenticated"
+    case .accountRequired: "forbidden"
     }
   }
 
@@ -145,6 +147,7 @@ extension StreamError {
       "a symbol has at most \(StreamLimits.symbolBytesMax) bytes and no control characters"
     case .tooManySymbols: "at most \(StreamLimits.symbolsMax) symbols on a channel"
     case .tooManyChannels: "at most \(StreamLimits.channelsMax) channels in a message"
+    case .accountRequired: "notifications need a token with the scope account"
     case .authenticationRequired: "send {\"action\":\"auth\",\"token\":\"…\"} first"
     }
   }

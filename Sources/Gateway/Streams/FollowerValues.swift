@@ -41,6 +41,7 @@ enum StreamError: Equatable, Sendable {
   case tooManySymbols
   case tooManyChannels
   case authenticationRequired
+  case accountRequired
 }
 
 /// How an authentication ended.
@@ -76,6 +77,7 @@ enum FollowerOutput: Equatable, Sendable {
   /// `seq` is where the follower resumes after this message.
   case prices(seq: Int64, objects: [[UInt8]])
   case log(type: LogType, seq: Int64, objects: [[UInt8]])
+  case notifications(objects: [[UInt8]])
   case slow(conflated: Int)
   case heartbeat(seq: Int64)
   case close(StreamClose)

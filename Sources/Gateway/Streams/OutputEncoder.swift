@@ -97,6 +97,8 @@ struct OutputEncoder {
       return (
         Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8), objects
       )
+    case .notifications(let objects):
+      return (Array("{\"type\":\"notifications\",\"data\":[".utf8), objects)
     case .snapshot(let snapshot):
       let head = """
         {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq)\

@@ -44,6 +44,13 @@ package final class StreamHub: FeedSink {
     }
   }
 
+  /// - Parameter objects: notifications as JSON objects, by user.
+  package func notify(_ objects: [Int64: [[UInt8]]]) {
+    for box in loops.values {
+      box.eventLoop.execute { self.streams(in: box).notify(objects) }
+    }
+  }
+
   /// Ends all streams with 1001; called before the server stops.
   package func goAway() {
     for box in loops.values {

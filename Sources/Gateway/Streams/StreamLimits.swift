@@ -1,6 +1,8 @@
 /// The bounds of a stream, and where each number comes from.
 
 package enum StreamLimits {
+  /// Of notifications that a follower has not taken: then it reads its inbox.
+  static let noticesWaitingMax = 1_000
   /// What a client may send in one frame, and in one message of several frames.
   static let frameBytesMax = 16 << 10
   static let messageBytesMax = 64 << 10

@@ -135,6 +135,12 @@ final class StreamLoop {
     for connection in connected { connection?.resynced(reason, seq: seq, now: now) }
   }
 
+  /// By user.
+  func notify(_ objects: [Int64: [[UInt8]]]) {
+    let now = MonotonicClock.milliseconds()
+    for connection in connected { connection?.notified(objects, now: now) }
+  }
+
   func goAway() {
     let now = MonotonicClock.milliseconds()
     for connection in connected { connection?.close(.goingAway, now: now) }

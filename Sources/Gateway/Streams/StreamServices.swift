@@ -24,10 +24,13 @@ package struct StreamGrant: Sendable, Equatable {
   /// Connections of one identity are counted together.
   package let identity: String
   package let mayReadMarket: Bool
+  /// Whose notifications may be read; nil: nobody's.
+  package let userID: Int64?
 
-  package init(identity: String, mayReadMarket: Bool) {
+  package init(identity: String, mayReadMarket: Bool, userID: Int64? = nil) {
     self.identity = identity
     self.mayReadMarket = mayReadMarket
+    self.userID = userID
   }
 }
 

@@ -12,6 +12,7 @@ struct Wanted: Equatable, Sendable {
   private(set) var errors: [StreamError] = []
   /// `stock-prices` without symbols: all that are followed, when they are to be no longer.
   private(set) var namesAllPrices = false
+  private(set) var wantsNotices = false
 
   /// Whether there is something to do.
   var isUsable: Bool { !channels.isEmpty }
@@ -43,6 +44,9 @@ struct Wanted: Equatable, Sendable {
       add(.named(places), to: .gaps, named: channel.name)
     case "gaps": add(.all, to: .gaps, named: channel.name)
     case "minute-complete": add(.all, to: .minuteComplete, named: channel.name)
+    case "notifications":
+      wantsNotices = true
+      channels.append(SubscribedChannel(name: channel.name, count: nil))
     case "market": add(.all, to: .market, named: channel.name)
     default: errors.append(.unknownChannel(String(channel.name.prefix(32))))
     }

@@ -31,7 +31,7 @@ struct AlpacaError: Error, Hashable, Sendable {
   init(_ error: StreamError) {
     switch error {
     case .tooManySymbols, .tooManyChannels: self.init(code: 405, text: "symbol limit exceeded")
-    case .authenticationRequired: self.init(code: 401, text: "not authenticated")
+    case .authenticationRequired, .accountRequired: self.init(code: 401, text: "not authenticated")
     case .malformed, .unknownAction, .unknownChannel, .invalidEvery, .invalidInterval,
       .invalidSymbol:
       self.init(code: 400, text: "invalid syntax")
