@@ -4,7 +4,7 @@
 import Market
 
 /// Raw values are those of the API and of the database.
-package enum AlertCondition: String, Sendable, CaseIterable {
+package enum AlertCondition: String, Sendable, CaseIterable, Codable {
   case above, below
   case changePercentAbove, changePercentBelow
   case volumeAbove
@@ -21,7 +21,7 @@ package enum AlertCondition: String, Sendable, CaseIterable {
 }
 
 package struct Alert: Sendable, Hashable {
-  package enum Repeats: String, Sendable, CaseIterable {
+  package enum Repeats: String, Sendable, CaseIterable, Codable {
     case once
     /// Once a trading day.
     case daily

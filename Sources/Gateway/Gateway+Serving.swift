@@ -65,6 +65,7 @@ extension Gateway {
       })
     parts.sinks = [hub, alerting.watch]
     parts.streams = hub
+    parts.alerts = alerting.watch
     return (parts, hub, alerting)
   }
 

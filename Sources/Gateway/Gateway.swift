@@ -44,6 +44,8 @@ package struct Gateway: Sendable {
     package var sinks: [any FeedSink] = []
     /// nil: no connection becomes a stream.
     package var streams: StreamHub?
+    /// nil: alerts are not looked at.
+    package var alerts: AlertWatch?
 
     package init() {}
   }
@@ -55,7 +57,8 @@ package struct Gateway: Sendable {
       + PageRoutes.all
       + DoorRegistry.routes(memory: memory, pool: pool)
       + ServiceRoutes(
-        memory: memory, pool: pool, ring: ring, counters: counters, streams: parts.streams
+        memory: memory, pool: pool, ring: ring, counters: counters, streams: parts.streams,
+        alerts: parts.alerts
       ).all
       + parts.routes
     return RouteTable(

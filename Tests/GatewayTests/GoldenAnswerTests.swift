@@ -120,6 +120,35 @@ import Testing
     Case("watchlist-unknown", list, status: 404, method: .put, body: #"{"name":"b"}"#),
   ]
 
+  private static let alerts = [
+    Case(
+      "alert", "/v1/notifications", status: 201, method: .post,
+      body: #"{"stockSymbol":"600000.SH","condition":"above","threshold":"12.50"}"#),
+    Case(
+      "alert-made", "/v1/alerts", status: 201, method: .post,
+      body: #"{"source":"sina","condition":"sourceStale","repeat":"daily"}"#),
+    Case(
+      "alert-bad", "/v1/alerts", status: 400, method: .post,
+      body: #"{"stockSymbol":"600000.SH","condition":"equal","threshold":"12.50"}"#),
+    Case(
+      "alert-threshold", "/v1/alerts", status: 422, method: .post,
+      body: #"{"stockSymbol":"600000.SH","condition":"above","threshold":"x"}"#),
+    Case(
+      "alert-no-symbol", "/v1/alerts", status: 409, method: .post,
+      body: #"{"stockSymbol":"sh600009","condition":"gap"}"#),
+    Case(
+      "alert-replaced", "/v1/alerts/1", method: .put,
+      body: #"{"stockSymbol":"sh600001","condition":"changePercentBelow","threshold":"-3.5"}"#),
+    Case("alert-read", "/v1/alerts/1"), Case("alerts", "/v1/alerts"),
+    Case("notifications", "/v1/notifications?limit=10"),
+    Case("notifications-bad", "/v1/notifications?cursor=abcd", status: 404),
+    Case("alert-delete", "/v1/alerts/1", status: 204, method: .delete),
+    Case("alert-delete-again", "/v1/notifications/1", status: 204, method: .delete),
+    Case("alert-unknown", "/v1/alerts/1", status: 404),
+    Case("inbox-read", "/v1/inbox/1/read", status: 204, method: .put),
+    Case("inbox-delete", "/v1/inbox/1", status: 204, method: .delete),
+  ]
+
   private static let bars = "symbol=sh600000&from=1783300000&to=1783303200"
 
   private static let udf = [
@@ -137,7 +166,7 @@ import Testing
     Case("udf-quotes-bad", "/udf/quotes", status: 400),
   ]
 
-  private static let all = stocks + history + charts + ledger + service + mine + udf
+  private static let all = stocks + history + charts + ledger + service + mine + alerts + udf
 
   @Test("each route answers as on record")
   func golden() async throws {

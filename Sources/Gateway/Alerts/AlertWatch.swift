@@ -22,6 +22,7 @@ package final class AlertWatch: FeedSink {
     var seriesCount = 0
     var tasks = AlertTasks()
     var isStopped = false
+    var writtenCount: Int64 = 0
 
     var hasStallAlerts: Bool { book.map { !$0.subjects(of: .sourceStale).isEmpty } ?? false }
   }
@@ -114,6 +115,11 @@ package final class AlertWatch: FeedSink {
 
   /// How many wait to fire; 0 before they are read.
   package var armedCount: Int { shared.withLock { $0.book?.armedCount ?? 0 } }
+
+  /// Of this gateway; who else writes counts its own.
+  package var writtenCount: Int64 { shared.withLock { $0.writtenCount } }
+
+  func wrote(_ count: Int) { shared.withLock { $0.writtenCount += Int64(count) } }
 
   var isStopped: Bool { shared.withLock { $0.isStopped } }
 

@@ -98,9 +98,22 @@ extension MineRoutes {
         .init("value", .optionalDecimal), .init("epoch", .integer), .init("seq", .integer),
         .init("observedAt", .moment), .init("at", .moment), .init("readAt", .nullable(.moment)),
       ]))
-  private static let alertBody = Schema.object([
-    .init("stockSymbol", .string, isRequired: false),
-    .init("source", .string, isRequired: false), .init("condition", conditions),
-    .init("threshold", .decimal, isRequired: false), .init("repeat", repeats, isRequired: false),
-  ])
+  private static let alertBody = Schema.either(
+    .either(
+      body([.above, .below, .volumeAbove], threshold: .price),
+      body([.changePercentAbove, .changePercentBelow], threshold: .percent)),
+    .either(
+      body([.limitUpTouched, .limitUpOpened, .gap], threshold: nil),
+      body([.sourceStale], of: "source", threshold: nil)))
+
+  private static func body(
+    _ conditions: [AlertCondition], of subject: String = "stockSymbol", threshold: TextPattern?
+  ) -> Schema {
+    var members: [Schema.Member] = [
+      .init(subject, .string), .init("condition", .choice(conditions.map(\.rawValue))),
+      .init("repeat", .nullable(repeats), isRequired: false),
+    ]
+    if let threshold { members.append(.init("threshold", .matching(threshold))) }
+    return .object(members)
+  }
 }

@@ -64,34 +64,21 @@ extension MineRoutes {
 
   private func wanted(_ request: MineRequest) throws(Problem) -> AlertTable.Request {
     let body = try decode(AlertBody.self, from: request)
-    guard let condition = AlertCondition(rawValue: body.condition) else {
-      throw .unstorable(
-        "condition",
-        expected: "one of \(AlertCondition.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    guard let repeats = Alert.Repeats(rawValue: body.repeats ?? Alert.Repeats.once.rawValue) else {
-      throw .unstorable("repeat", expected: "once or daily")
-    }
     return AlertTable.Request(
-      subject: try subject(body, for: condition), condition: condition,
-      threshold: try body.decimal(), repeats: repeats)
+      subject: try subject(body), condition: body.condition, threshold: try body.decimal(),
+      repeats: body.repeats)
   }
 
-  private func subject(
-    _ body: AlertBody, for condition: AlertCondition
-  ) throws(Problem) -> AlertSubject {
-    if condition == .sourceStale {
-      guard let source = body.source, sourceNames.contains(source) else {
-        throw .unstorable("source", expected: "one of \(sourceNames.joined(separator: ", "))")
-      }
-      return AlertSubject(symbol: nil, source: source)
+  /// 404 would mean that there is no such alert.
+  private func subject(_ body: AlertBody) throws(Problem) -> AlertSubject {
+    guard body.condition == .sourceStale else {
+      guard let series = series(body.subject) else { throw unknown(.conflict) }
+      return series
     }
-    guard let spelling = body.stockSymbol else {
-      throw .unstorable("stockSymbol", expected: "a symbol")
+    guard sourceNames.contains(body.subject) else {
+      throw Problem(.conflict, code: "unknown_source", title: "there is no such source")
     }
-    // 404 would mean that there is no such alert.
-    guard let series = series(spelling) else { throw unknown(.conflict) }
-    return series
+    return AlertSubject(symbol: nil, source: body.subject)
   }
 
   // MARK: Notifications
@@ -161,17 +148,27 @@ extension MineRoutes {
   }
 }
 
+/// Of each condition its own fields alone; what else is there is not looked at.
 private struct AlertBody: Decodable {
-  var stockSymbol: String?
-  var source: String?
-  var condition: String
+  var condition: AlertCondition
+  var repeats: Alert.Repeats
+  /// A symbol, or a source.
+  var subject: String
   /// A string, so that no digit is lost on the way.
   var threshold: String?
-  var repeats: String?
 
   private enum CodingKeys: String, CodingKey {
     case stockSymbol, source, condition, threshold
     case repeats = "repeat"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    condition = try fields.decode(AlertCondition.self, forKey: .condition)
+    repeats = try fields.decodeIfPresent(Alert.Repeats.self, forKey: .repeats) ?? .once
+    subject = try fields.decode(
+      String.self, forKey: condition == .sourceStale ? .source : .stockSymbol)
+    if condition.hasThreshold { threshold = try fields.decode(String.self, forKey: .threshold) }
   }
 
   func decimal() throws(Problem) -> ExactDecimal? {

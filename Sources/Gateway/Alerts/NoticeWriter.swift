@@ -152,7 +152,7 @@ struct NoticeWriter {
         of: watch.state.directory[place].id, day: alert.reading.day, since: alert.since)
       if let notice = book.settle(alert) { fired.append(notice) }
     }
-    try self.notices.write(fired)
+    watch.wrote(try self.notices.write(fired))
   }
 }
 

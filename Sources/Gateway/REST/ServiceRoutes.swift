@@ -11,16 +11,18 @@ package struct ServiceRoutes: Sendable {
   let ring: FeedRing
   let counters: RequestCounters
   let streams: StreamHub?
+  let alerts: AlertWatch?
 
   package init(
     memory: MarketMemory, pool: QueryPool, ring: FeedRing, counters: RequestCounters,
-    streams: StreamHub?
+    streams: StreamHub?, alerts: AlertWatch? = nil
   ) {
     self.memory = memory
     self.pool = pool
     self.ring = ring
     self.counters = counters
     self.streams = streams
+    self.alerts = alerts
   }
 
   private static let health = Schema.object([.init("status", .string)])
@@ -57,7 +59,8 @@ package struct ServiceRoutes: Sendable {
   private func report() -> GatewayReport {
     GatewayReport(
       state: memory.state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
-      streams: streams?.connections.open ?? 0)
+      streams: streams?.connections.open ?? 0, alerts: alerts?.armedCount ?? 0,
+      notices: alerts?.writtenCount ?? 0)
   }
 
   /// The document of a table, itself included.
@@ -80,6 +83,10 @@ struct GatewayReport: Sendable {
   let waiting: Int
   let requests: [RequestCounters.Key: Int64]
   let streams: Int
+  /// That wait to fire.
+  let alerts: Int
+  /// That this gateway wrote.
+  let notices: Int64
 }
 
 enum GatewayMetrics {
@@ -99,6 +106,13 @@ enum GatewayMetrics {
     MetricFamily(
       .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."
     ) { .integer(Int64($0.streams)) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_alerts_armed", help: "Alerts of all users that wait to fire."
+    ) { .integer(Int64($0.alerts)) },
+    MetricFamily(
+      .counter, name: "candled_gateway_notifications_total",
+      help: "Notifications that this gateway wrote: what alerts fired, or withdrew."
+    ) { .integer($0.notices) },
     MetricFamily(
       .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
     ) { .integer($0.state.seq) },

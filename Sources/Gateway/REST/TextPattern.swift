@@ -36,6 +36,11 @@ package struct TextPattern: Sendable {
     "^([1-9][0-9]{0,11}([.][0-9]{1,6})?|0[.]0{0,5}[1-9][0-9]{0,5})$",
     expectation: "a decimal number above 0 in a string such as \"1769.040\"")
 
+  /// A change in per cent that can be stored.
+  static let percent = TextPattern(
+    "^-?(0|[1-9][0-9]{0,3})([.][0-9]{1,6})?$",
+    expectation: "a decimal number in a string such as \"-3.5\"")
+
   /// Each name of a day that there is, leap years included.
   private static let day =
     "(?!0000)([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"

@@ -1,0 +1,282 @@
+import AppStore
+import Commits
+import Foundation
+import HTTPTypes
+import Market
+import NIOCore
+import NIOPosix
+import Operations
+import Platform
+import Store
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+/// From a commit of the daemon to the inbox, with all of a gateway but its socket.
+@Suite(.ownThread) struct AlertFlowTests {
+  private let market: AlertMarket
+
+  init() async throws { market = try await AlertMarket() }
+
+  @Test func `a spike between two polls is in the inbox once, within a second, of two gateways`()
+    async throws
+  {
+    let first = try await market.gateway()
+    let second = try await market.gateway()
+    try await market.trade(last: 10, high: 11)
+    let made = try await first.ask(
+      .post, "/v1/notifications",
+      #"{"stockSymbol":"600000.SH","condition":"above","threshold":"12.50"}"#)
+    #expect(made.status == 201 && made.body.contains("\"state\":\"armed\""), "\(made.body)")
+    try await first.waitForArmed(1)
+    try await second.waitForArmed(1)
+    try await market.trade(last: 10, high: 12)
+    try await market.trade(last: 10, high: 13)
+    let rows = try await first.inbox(1)
+    #expect(rows.map { $0["value"] as? String } == ["13.000"])
+    #expect(rows.map { $0["basis"] as? String } == ["high"])
+    #expect(rows.map { $0["kind"] as? String } == ["fired"])
+    try await market.trade(last: 14, high: 14)
+    try await second.waitForSeq(market.seq)
+    #expect(try await second.inbox(1).count == 1)
+    let seconds = try market.database.value(
+      """
+      select extract(epoch from n.at - c.committed_at) <= 1
+      from candled_app.notification n
+      join candled.change c on c.seq = n.feed_seq
+      """)
+    #expect(seconds == "t")
+    let alerts = try await first.ask(.get, "/v1/alerts")
+    #expect(alerts.body.contains("\"state\":\"fired\""))
+  }
+
+  @Test func `what happened while no gateway ran fires with the day that it happened on`()
+    async throws
+  {
+    try await market.trade(last: 10, high: 11)
+    let before = try await market.gateway()
+    for repeats in ["once", "daily"] {
+      let body =
+        #"{"stockSymbol":"sh600000","condition":"above","threshold":"15","repeat":"\#(repeats)"}"#
+      #expect(try await before.ask(.post, "/v1/alerts", body).status == 201)
+    }
+    before.stop()
+    for (day, high) in [(1, Int64(14)), (2, 16), (3, 17)] {
+      try await market.endDay(StoreSamples.day.advanced(by: day), high: high)
+    }
+    try await market.trade(last: 10, high: 11, day: StoreSamples.day.advanced(by: 4))
+    let after = try await market.gateway()
+    let rows = try await after.inbox(3)
+    let found = Set(rows.map { "\($0["alertId"] ?? "") \($0["tradingDay"] ?? "")" })
+    #expect(found == ["1 2026-07-08", "2 2026-07-08", "2 2026-07-09"])
+  }
+
+  @Test func `a row that is taken out is withdrawn once, and a true one fires afterwards`()
+    async throws
+  {
+    let gateway = try await market.gateway()
+    try await market.trade(last: 10, high: 11)
+    let body = #"{"stockSymbol":"sh600000","condition":"above","threshold":"12"}"#
+    #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
+    try await gateway.waitForArmed(1)
+    try await market.trade(last: 99, high: 99)
+    let fired = try #require(try await gateway.inbox(1).first)
+    try await market.trade(last: 10, high: 11)
+    let rows = try await gateway.inbox(2)
+    #expect(rows.map { $0["kind"] as? String } == ["withdrawn", "fired"])
+    #expect(rows[0]["withdraws"] as? String == fired["id"] as? String)
+    try await gateway.waitForArmed(1)
+    try await market.trade(last: 10, high: 11)
+    try await market.trade(last: 12, high: 12)
+    #expect(try await gateway.inbox(3).map { $0["kind"] as? String }.first == "fired")
+  }
+
+  @Test func `a stream of the user gets the notification, and another user's does not`()
+    async throws
+  {
+    try await market.trade(last: 10, high: 11)
+    let gateway = try await market.gateway()
+    let body = #"{"stockSymbol":"sh600000","condition":"below","threshold":"9"}"#
+    #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
+    try await gateway.waitForArmed(1)
+    let market = market
+    try await LiveServer.run(gateway.gateway, gateway.parts) { port in
+      let mine = try StreamsClient(port: port)
+      let other = try StreamsClient(port: port)
+      let subscription = #"{"action":"subscribe","channels":[{"name":"notifications"}]}"#
+      for (client, secret) in [(mine, market.secret), (other, market.otherSecret)] {
+        try client.upgrade(headers: ["Authorization: Bearer \(secret.reveal())"])
+        client.send(subscription)
+        _ = try client.message("subscribed")
+      }
+      try await market.trade(last: 8, high: 11)
+      let rows = try mine.message("notifications")["data"] as? [[String: Any]]
+      #expect(rows?.map { $0["value"] as? String } == ["8.000"])
+      other.send(#"{"action":"ping"}"#)
+      guard case .text(let next) = try other.frame() else {
+        Issue.record("no answer")
+        return
+      }
+      #expect(next.contains("pong"))
+    }
+  }
+
+  @Test func `commits that fire nothing cost the database nothing`() async throws {
+    try await market.trade(last: 10, high: 11)
+    let gateway = try await market.gateway()
+    let body = #"{"stockSymbol":"sh600000","condition":"above","threshold":"90"}"#
+    #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
+    try await gateway.waitForArmed(1)
+    let queries = """
+      select max(query_start)
+      from pg_stat_activity
+      where application_name = 'candled gateway alerts'
+        and datname = current_database()
+      """
+    let before = try market.database.value(queries)
+    for last in 10..<30 { try await market.trade(last: Int64(last), high: 30) }
+    try await gateway.waitForSeq(market.seq)
+    #expect(before != nil)
+    #expect(try market.database.value(queries) == before)
+  }
+}
+
+/// A daemon's database, and gateways that come and go.
+final class AlertMarket: Sendable {
+  let database: StoreDatabase
+  let secret: TokenSecret
+  let otherSecret: TokenSecret
+  private let writer: StoreWriter
+  private let control: AccessControl
+  private let url: String
+  private let position = Locked<Int64>(0)
+
+  init() async throws {
+    database = try StoreDatabase()
+    try AppSchema.file.apply(url: database.url)
+    url = try database.url(memberOf: "candled_app")
+    writer = try await GatewayFixture.openWriter(database)
+    let tokens = TokenTable(try AppConnection(url: url, application: "test"))
+    var generator = SystemRandomNumberGenerator()
+    (secret, otherSecret) = (TokenSecret(using: &generator), TokenSecret(using: &generator))
+    _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.market, .account])
+    _ = try tokens.create(otherSecret, user: "bob", name: "test", scopes: [.market, .account])
+    control = AccessControl(.init(), directory: TokenDirectory())
+    control.directory.replace(with: try tokens.inForce())
+  }
+
+  var seq: Int64 { position.withLock { $0 } }
+
+  func gateway() async throws -> AlertGateway {
+    try await AlertGateway(url: url, control: control, secret: secret, through: seq)
+  }
+
+  /// One commit with a quote; prices are whole.
+  func trade(last: Int64, high: Int64, day: TradingDay = StoreSamples.day) async throws {
+    var (samples, commit) = next(on: day, second: 36_000)
+    var row = samples.quote(0, second: 36_000)
+    row.quote.tradingDay = day
+    row.quote.last = ExactDecimal(units: last * 1_000, scale: 3)
+    row.quote.high = ExactDecimal(units: high * 1_000, scale: 3)
+    row.quote.low = min(row.quote.last, ExactDecimal(units: 9_500, scale: 3))
+    row.quote.previousClose = ExactDecimal(10)
+    row.forming = nil
+    commit.quotes = [row]
+    _ = try await writer.commit(commit)
+  }
+
+  /// One commit with the candle of a day.
+  func endDay(_ day: TradingDay, high: Int64) async throws {
+    var (samples, commit) = next(on: day, second: 54_000)
+    var candle = samples.candle(0, minute: 1)
+    (candle.timeframe, candle.tradingDay, candle.flags) = (.day1, day, [])
+    candle.openedAt = Timestamp(day: day, secondOfDay: 0)
+    candle.closedAt = Timestamp(day: day, secondOfDay: 54_000)
+    (candle.open, candle.low, candle.close) = (ExactDecimal(10), ExactDecimal(9), ExactDecimal(10))
+    candle.high = ExactDecimal(high)
+    commit.candles = [candle]
+    _ = try await writer.commit(commit)
+  }
+
+  private func next(on day: TradingDay, second: Int) -> (StoreSamples, Commit) {
+    let number = position.withLock { position in
+      position += 1
+      return position
+    }
+    let commit = Commit(
+      position: JournalPosition(number),
+      knownAt: Timestamp(day: day, secondOfDay: second).adding(seconds: number))
+    return (StoreSamples(seed: UInt64(number)), commit)
+  }
+}
+
+/// A gateway that follows the feed and writes what fires.
+final class AlertGateway: Sendable {
+  let gateway: Gateway
+  let parts: Gateway.Parts
+  private let alerting: Gateway.Alerting
+  private let follower: AlertFollower
+  private let following: Task<Void, Never>
+  private let table: RouteTable
+  private let secret: TokenSecret
+
+  init(url: String, control: AccessControl, secret: TokenSecret, through seq: Int64) async throws {
+    let gateway = Gateway(
+      GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: url), log: quietLog)
+    let made = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton)
+    (self.gateway, parts, alerting, self.secret) = (gateway, made.parts, made.alerts, secret)
+    table = gateway.table(parts)
+    let sinks = made.parts.sinks
+    following = Task { await gateway.follower(sinks: sinks).run() }
+    follower = try AlertFollower(
+      url: url, watch: alerting.watch, outbox: alerting.outbox, log: quietLog)
+    try await waitForSeq(seq)
+  }
+
+  deinit { stop() }
+
+  func stop() {
+    follower.stop()
+    following.cancel()
+  }
+
+  func ask(
+    _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil
+  ) async throws -> Reply {
+    let request = AskedRequest(
+      path: path, method: method, headers: [.authorization: "Bearer \(secret.reveal())"],
+      body: body.map { ByteBuffer(string: $0) })
+    return try await request.answer(from: table)
+  }
+
+  /// The inbox, once it has so many.
+  func inbox(_ count: Int) async throws -> [[String: Any]] {
+    var rows: [[String: Any]] = []
+    try await wait {
+      rows = try await ask(.get, "/v1/notifications").json["notifications"] as? [[String: Any]] ?? []
+      return rows.count >= count
+    }
+    return rows
+  }
+
+  func waitForArmed(_ count: Int) async throws {
+    try await wait { alerting.watch.armedCount == count }
+  }
+
+  func waitForSeq(_ seq: Int64) async throws {
+    try await wait { gateway.memory.state.isLoaded && gateway.memory.state.seq >= seq }
+  }
+
+  private func wait(for isSo: () async throws -> Bool) async throws {
+    let deadline = MonotonicClock.seconds() + 30
+    while try await !isSo() {
+      guard MonotonicClock.seconds() < deadline else {
+        Issue.record("it did not come")
+        return
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}
