@@ -237,7 +237,8 @@ import Testing
     try await commit(sweep)
     let alert = try table.create(request(13))
     #expect(alert.arming.day == StoreSamples.day && alert.arming.seq == 1)
-    #expect(alert.arming.high?.description == "12.500" && alert.arming.last?.description == "12.000")
+    #expect(alert.arming.high?.description == "12.500")
+    #expect(alert.arming.last?.description == "12.000")
     #expect(alert.arming.at == sweep.knownAt)
     let evidence = AlertEvidenceTable(connection)
     let id = Int32(try database.store.value("select id from candled.instrument") ?? "") ?? 0

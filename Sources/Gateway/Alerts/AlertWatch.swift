@@ -129,10 +129,13 @@ package final class AlertWatch: FeedSink {
   }
 }
 
+/// An alert that the minutes of its series decide.
+typealias PlacedAlert = (alert: UnsettledAlert, place: SeriesPlace)
+
 /// What the feed showed that concerns alerts.
 struct AlertTasks: Sendable {
   var notices: [AlertNotice] = []
-  var unsettled: [(alert: UnsettledAlert, place: SeriesPlace)] = []
+  var unsettled: [PlacedAlert] = []
   /// Series whose candle of a day came or changed.
   var days: Set<SeriesPlace> = []
   var hasGaps = false

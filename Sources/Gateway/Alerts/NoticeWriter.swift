@@ -48,16 +48,17 @@ struct NoticeWriter {
   private func examine(
     _ places: some Sequence<SeriesPlace>, from: TradingDay?, in state: MarketState,
     _ book: inout AlertBook
-  ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [(alert: UnsettledAlert, place: SeriesPlace)]) {
+  ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [PlacedAlert]) {
     let places: [Int32: SeriesPlace] = Dictionary(
-      places.map { (state.directory[$0].id, $0) }) { first, _ in first }
+      places.map { (state.directory[$0].id, $0) }
+    ) { first, _ in first }
     let wanted = places.compactMap { id, place in
       book.firstDay(of: state.subject(of: place)).map { day in
         AlertEvidenceTable.Wanted(instrumentID: id, from: max(day, from ?? day))
       }
     }
     if wanted.isEmpty { return ([], []) }
-    var (fired, unsettled) = ([AlertNotice](), [(alert: UnsettledAlert, place: SeriesPlace)]())
+    var (fired, unsettled) = ([AlertNotice](), [PlacedAlert]())
     for (id, row) in try evidence.days(of: wanted) {
       guard let place = places[id] else { continue }
       var reading = row
@@ -142,8 +143,7 @@ struct NoticeWriter {
 
   /// What the minutes of the unsettled ones say is written with the rest.
   private func write(
-    _ notices: [AlertNotice], unsettled: [(alert: UnsettledAlert, place: SeriesPlace)],
-    _ book: inout AlertBook
+    _ notices: [AlertNotice], unsettled: [PlacedAlert], _ book: inout AlertBook
   ) throws(AppStoreError) {
     var fired = notices
     for (alert, place) in unsettled {
