@@ -28,6 +28,7 @@ import Testing
     let first = try await market.gateway()
     let second = try await market.gateway()
     try await market.trade(last: 10, high: 11)
+    try await first.waitForSeq(market.seq)
     let made = try await first.ask(
       .post, "/v1/notifications",
       #"{"stockSymbol":"600000.SH","condition":"above","threshold":"12.50"}"#)
@@ -78,8 +79,8 @@ import Testing
   @Test func `a row that is taken out is withdrawn once, and a true one fires afterwards`()
     async throws
   {
-    let gateway = try await market.gateway()
     try await market.trade(last: 10, high: 11)
+    let gateway = try await market.gateway()
     let body = #"{"stockSymbol":"sh600000","condition":"above","threshold":"12"}"#
     #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
     try await gateway.waitForArmed(1)
