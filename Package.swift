@@ -112,8 +112,8 @@ let package = Package(
     module(
       "Gateway",
       [
-        "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
-        "Operations", "Alerts", log,
+        "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
+        "AppStore", "Page", "Operations", "Alerts", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",
@@ -289,7 +289,8 @@ let package = Package(
       "GatewayTests",
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
-        "AppStore", "Alerts", "Page", "Gateway", "HostileGateway", "Operations", "TestSupport",
+        "PaperTrading", "AppStore", "Alerts", "Page", "Gateway", "HostileGateway", "Operations",
+        "TestSupport",
         "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),

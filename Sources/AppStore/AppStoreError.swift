@@ -7,13 +7,14 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case unknownToken(Int64)
   /// Or another user's: which of them is not for the asker to know.
   case unknownWatchlist(Int64)
-  /// The user has a watchlist of that name.
+  /// The user has a watchlist, or an account, of that name.
   case nameTaken(String)
   case unknownAlert(Int64)
   case tooManyAlerts(limit: Int)
   case tooManyTokens(limit: Int)
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
+  case tooManyAccounts(limit: Int)
   case tooLarge(bytesMax: Int)
   case unknownAccount
   /// Another gateway executes since.
@@ -28,12 +29,13 @@ extension AppStoreError: CustomStringConvertible {
     case .store(let error): error.description
     case .unknownToken(let id): "there is no token \(id)"
     case .unknownWatchlist(let id): "there is no watchlist \(id)"
-    case .nameTaken(let name): "there is a watchlist \(name.quoted) already"
+    case .nameTaken(let name): "there is one named \(name.quoted) already"
     case .unknownAlert(let id): "there is no alert \(id)"
     case .tooManyAlerts(let limit): "more than \(limit) alerts: delete some"
     case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
+    case .tooManyAccounts(let limit): "more than \(limit) accounts"
     case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"
     case .unknownAccount: "there is no such account"
     case .termIsOver(let term): "the broker's term \(term) is over: another gateway executes"

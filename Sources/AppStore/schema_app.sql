@@ -333,6 +333,7 @@ create table if not exists queue_purchase (
 );
 create index if not exists queue_purchase_armed
 on queue_purchase (symbol, id) where state in ('armed', 'ordered');
+create index if not exists queue_purchase_account on queue_purchase (account_id, id);
 comment on table queue_purchase is 'Purchases that wait for their trigger at the limit-up price.';
 comment on column queue_purchase.trigger is 'When it becomes an order.';
 comment on column queue_purchase.carries_over is 'Whether it stays armed past the close.';
@@ -388,6 +389,8 @@ create unique index if not exists paper_order_command on paper_order (command_id
 create index if not exists paper_order_open on paper_order (symbol, id)
 where state in ('held', 'accepted', 'partially_filled', 'pending_cancel');
 create index if not exists paper_order_account on paper_order (account_id, id);
+create index if not exists paper_order_purchase on paper_order (queue_purchase_id)
+where queue_purchase_id is not null;
 comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
 comment on column paper_order.worst_price is
   'By which cash is frozen: the limit, or what protects an order without one. Null: any.';

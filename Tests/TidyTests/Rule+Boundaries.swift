@@ -40,8 +40,9 @@ extension Rule {
     "AppStore": ["Market", "Postgres", "PaperTrading", "Alerts"],
     "Page": ["Market"],
     "Gateway": [
-      "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
-      "Operations", "Alerts", "Logging", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
+      "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
+      "AppStore", "Page", "Operations", "Alerts", "Logging", "NIOCore", "NIOConcurrencyHelpers",
+      "NIOHTTP1", "NIOPosix",
       "NIOWebSocket",
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
     ],

@@ -63,7 +63,7 @@ extension Problem {
     case .unknownAlert:
       self.init(.notFound, code: "unknown_alert", title: error.description)
     case .nameTaken: self.init(.conflict, code: "name_taken", title: error.description)
-    case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts:
+    case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts, .tooManyAccounts:
       self.init(.conflict, code: "limit_reached", title: error.description)
     case .tooLarge(let bytesMax): self = .bodyTooLarge(bytesMax: bytesMax)
     case .invalid(let field, let expected): self = .unstorable(field, expected: expected)

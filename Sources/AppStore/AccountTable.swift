@@ -1,0 +1,148 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// An account of paper trading, with its cash.
+package struct PaperAccount: Sendable, Hashable {
+  package var id: Int64
+  package var name: String
+  package var market: PaperMarket
+  package var currency: String
+  package var createdAt: Timestamp
+  /// Cash to spend, and cash that open orders may take.
+  package var available: ExactDecimal
+  package var frozen: ExactDecimal
+}
+
+/// What an account trades: its currency and its rules follow.
+package enum PaperMarket: String, Sendable, CaseIterable {
+  case mainland = "A"
+  case unitedStates = "US"
+
+  package var currency: String { self == .mainland ? "CNY" : "USD" }
+
+  /// The newest rule book there is.
+  var rulesVersion: String { self == .mainland ? "2026-07-06" : "2024-05-28" }
+}
+
+/// A command, with what became of it.
+package struct CommandRecord: Sendable, Hashable {
+  package var id: Int64
+  package var accountID: Int64
+  package var kind: String
+  package var sentAt: Timestamp
+  /// nil until the broker has executed it.
+  package var outcome: CommandOutcome?
+}
+
+/// Accounts of one user.
+package struct AccountTable {
+  private let connection: AppConnection
+  private let userID: Int64
+  private static let context = "accounts"
+
+  /// More are of no use to one person, and each is a world that the broker keeps.
+  package static let accountsMax = 20
+
+  package init(_ connection: AppConnection, userID: Int64) {
+    self.connection = connection
+    self.userID = userID
+  }
+
+  private static let readAll = Statement(
+    name: "read_accounts",
+    sql: """
+      select
+        a.id, a.name, a.market, a.currency, a.created_at, coalesce(v.balance, 0),
+        coalesce(f.balance, 0)
+      from account a
+      left join book v on v.account_id = a.id
+        and v.unit = 'cash'
+        and v.kind = 'available'
+      left join book f on f.account_id = a.id
+        and f.unit = 'cash'
+        and f.kind = 'frozen'
+      where a.user_id = $1::bigint
+        and a.market in ('A', 'US')
+      order by a.id
+      limit \(accountsMax)
+      """)
+
+  /// In the order in which they were made.
+  package func all() throws(AppStoreError) -> [PaperAccount] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let (id, name, market) = (try row.int64(), try row.text(), try row.text())
+      guard let market = PaperMarket(rawValue: market) else { throw row.malformed() }
+      return PaperAccount(
+        id: id, name: name, market: market, currency: try row.text(),
+        createdAt: try row.timestamp(), available: try row.numeric(), frozen: try row.numeric())
+    }
+  }
+
+  /// - Parameter id: nil for the user's first.
+  /// - Throws: `unknownAccount`, also of another user's; `store`.
+  package func account(_ id: Int64?) throws(AppStoreError) -> PaperAccount {
+    let accounts = try all()
+    let found = id == nil ? accounts.first : accounts.first { $0.id == id }
+    guard let found else { throw .unknownAccount }
+    return found
+  }
+
+  private static let lockUser = Statement(
+    name: "lock_user_of_accounts",
+    sql: """
+      select id
+      from app_user
+      where id = $1::bigint
+      for update
+      """)
+
+  /// Makes one, empty.
+  /// - Throws: `nameTaken`, `tooManyAccounts`, `invalid`, `store`.
+  package func create(
+    named name: String, market: PaperMarket
+  ) throws(AppStoreError) -> PaperAccount {
+    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(userID) }
+      _ = try connection.read(Self.lockUser, with: parameters, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }
+      let accounts = try all()
+      if accounts.count >= Self.accountsMax { throw .tooManyAccounts(limit: Self.accountsMax) }
+      if accounts.contains(where: { $0.name == name }) { throw .nameTaken(name) }
+      let id = try LedgerTable(connection).create(
+        userID: userID, name: name, market: market.rawValue, currency: market.currency,
+        rulesVersion: market.rulesVersion)
+      return try account(id)
+    }
+  }
+
+  // MARK: Commands
+
+  private static let readCommand = Statement(
+    name: "read_command",
+    sql: """
+      select c.id, c.account_id, c.kind, c.sent_at, c.sequence, c.outcome, c.answer
+      from command c
+      join account a on a.id = c.account_id
+      where c.id = $2::bigint
+        and a.user_id = $1::bigint
+      """)
+
+  /// nil of another user's.
+  package func command(_ id: Int64) throws(AppStoreError) -> CommandRecord? {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(id) }
+    return try connection.read(Self.readCommand, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      CommandRecord(
+        id: try row.int64(), accountID: try row.int64(), kind: try row.text(),
+        sentAt: try row.timestamp(), outcome: try row.outcome())
+    }.first
+  }
+}

@@ -1,0 +1,178 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// What belongs to orders: fills, events, queue purchases.
+extension OrderTable {
+  private static let fillColumns = """
+      f.order_id, f.sequence, f.posting_sequence, o.symbol, o.side, f.price, f.quantity, f.amount,
+      f.commission, f.stamp_duty, f.transfer_fee, f.filled_at, f.evidence, f.filled_so_far,
+      f.possible_so_far, exists (
+        select
+        from posting p
+        where p.account_id = f.account_id
+          and p.refers_to = f.posting_sequence)
+    """
+
+  private static let readFills = Statement(
+    name: "read_fills_of_order",
+    sql: """
+      select
+      \(fillColumns)
+      from fill f
+      join paper_order o on o.id = f.order_id
+      join account a on a.id = f.account_id
+      where f.order_id = $2::bigint
+        and a.user_id = $1::bigint
+      order by f.sequence
+      limit \(fillsMax)
+      """)
+
+  /// Of an order, oldest first.
+  package func fills(of order: Int64) throws(AppStoreError) -> [FillRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(order) }
+    return try fills(Self.readFills, parameters)
+  }
+
+  private static let readNewestFills = Statement(
+    name: "read_newest_fills",
+    sql: """
+      select
+      \(fillColumns)
+      from fill f
+      join paper_order o on o.id = f.order_id
+      join account a on a.id = f.account_id
+      where f.account_id = $2::bigint
+        and a.user_id = $1::bigint
+        and f.posting_sequence < $3::bigint
+      order by f.posting_sequence desc
+      limit $4::bigint
+      """)
+
+  /// Of an account, newest first.
+  /// - Parameter before: a posting's number.
+  package func newestFills(
+    of account: Int64, before: Int64, limit: Int
+  ) throws(AppStoreError) -> [FillRecord] {
+    var parameters = WireParameters()
+    for number in [userID, account, before, Int64(min(limit, Self.fillsMax))] {
+      parameters.add { $0.int64(number) }
+    }
+    return try fills(Self.readNewestFills, parameters)
+  }
+
+  private func fills(
+    _ statement: Statement, _ parameters: borrowing WireParameters
+  ) throws(AppStoreError) -> [FillRecord] {
+    try connection.read(statement, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      FillRecord(
+        orderID: try row.int64(), sequence: try row.int32(), postingSequence: try row.int64(),
+        symbol: try row.symbol(), side: try row.named(\Side.name), price: try row.numeric(),
+        quantity: try row.numeric(), amount: try row.numeric(),
+        fees: Fees(
+          commission: try row.numeric(), stampDuty: try row.numeric(),
+          transferFee: try row.numeric()),
+        at: try row.timestamp(), evidence: try row.text(), filledSoFar: try row.numeric(),
+        possibleSoFar: try row.optionalNumeric(), isReversed: try row.bool())
+    }
+  }
+
+  private static let readEvents = Statement(
+    name: "read_events_of_order",
+    sql: """
+      select e.sequence, e.kind, e.at
+      from order_event e
+      join paper_order o on o.id = e.order_id
+      join account a on a.id = o.account_id
+      where e.order_id = $2::bigint
+        and a.user_id = $1::bigint
+      order by e.sequence
+      limit \(fillsMax)
+      """)
+
+  /// What happened to an order, oldest first.
+  package func events(of order: Int64) throws(AppStoreError) -> [OrderEventRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(order) }
+    return try connection.read(Self.readEvents, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      OrderEventRecord(sequence: try row.int32(), kind: try row.text(), at: try row.timestamp())
+    }
+  }
+
+  // MARK: Queue purchases
+
+  private static func readPurchases(_ name: String, page: String) -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        with page as (
+          select q.*
+          from queue_purchase q
+          join account a on a.id = q.account_id
+          where a.user_id = $1::bigint
+            and \(page)
+        )
+        select
+          q.id, q.account_id, q.symbol, q.quantity, q.trigger #>> '{}', q.state, q.reason,
+          q.changed_at, (
+            select max(o.id)
+            from paper_order o
+            where o.queue_purchase_id = q.id)
+        from page q
+        order by q.id desc
+        """)
+  }
+
+  private static let readPurchase = readPurchases(
+    "read_queue_purchase", page: "q.id = $2::bigint")
+  private static let readPurchasesOfAccount = readPurchases(
+    "read_queue_purchases",
+    page: """
+      q.account_id = $2::bigint
+            and ($3::boolean is false or q.state in ('armed', 'ordered'))
+          order by q.id desc
+          limit $4::bigint
+          offset $5::bigint
+      """)
+
+  package func purchase(_ id: Int64) throws(AppStoreError) -> QueuePurchaseRecord? {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(id) }
+    return try purchases(Self.readPurchase, parameters).first
+  }
+
+  /// A page of an account's, newest first.
+  /// - Parameter isOpen: only those that wait for their trigger or in the queue.
+  package func purchases(
+    of account: Int64, isOpen: Bool, limit: Int, offset: Int
+  ) throws(AppStoreError) -> [QueuePurchaseRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(account) }
+    parameters.add { $0.bool(isOpen) }
+    parameters.add { $0.int64(Int64(min(limit, Self.ordersMax))) }
+    parameters.add { $0.int64(Int64(offset)) }
+    return try purchases(Self.readPurchasesOfAccount, parameters)
+  }
+
+  private func purchases(
+    _ statement: Statement, _ parameters: borrowing WireParameters
+  ) throws(AppStoreError) -> [QueuePurchaseRecord] {
+    try connection.read(statement, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let (id, account, symbol) = (try row.int64(), try row.int64(), try row.symbol())
+      let (quantity, trigger) = (try row.numeric(), try row.text())
+      guard let terms = PurchaseTerms(text: trigger) else { throw row.malformed() }
+      return QueuePurchaseRecord(
+        id: id, accountID: account, symbol: symbol, quantity: quantity, terms: terms,
+        state: try row.text(), reason: try row.optionalText(), changedAt: try row.timestamp(),
+        orderID: try row.optionalInt64())
+    }
+  }
+}
