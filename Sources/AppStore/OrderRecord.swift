@@ -14,8 +14,6 @@ package struct OrderRecord: Sendable, Hashable {
   package var filled: ExactDecimal
   /// Of fills that stand; nil where there is none.
   package var execution: OrderExecution?
-  /// What the fill model keeps, as it wrote it.
-  package var progress: String?
 }
 
 /// The fills of an order, together.

@@ -34,7 +34,7 @@ package struct OrderTable {
           o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
           coalesce(c.idempotency_key, 'queue-purchase-' || o.queue_purchase_id), o.trading_day,
           o.accepted_at, coalesce(e.at, o.accepted_at), o.filled, f.quantity, f.amount, f.turnover,
-          f.fees, f.at, f.possible, f.evidence, o.progress
+          f.fees, f.at, f.possible, f.evidence
         from page o
         left join command c on c.id = o.command_id
         cross join lateral (
@@ -62,10 +62,10 @@ package struct OrderTable {
 
   private static let ofUser = "(select id from account where user_id = $1::bigint)"
 
-  private static let readOne = read(
-    "read_paper_order",
+  private static let readSome = read(
+    "read_paper_orders",
     page: """
-      where o.id = $2::bigint
+      where o.id = any ($2::bigint[])
         and o.account_id in \(ofUser)
       """)
 
@@ -80,10 +80,15 @@ package struct OrderTable {
 
   /// - Returns: nil where the user has none of that number.
   package func order(_ id: Int64) throws(AppStoreError) -> OrderRecord? {
+    try orders([id]).first
+  }
+
+  /// Of these numbers, newest first.
+  package func orders(_ ids: [Int64]) throws(AppStoreError) -> [OrderRecord] {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return try orders(Self.readOne, parameters).first
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    return try orders(Self.readSome, parameters)
   }
 
   package func order(key: String, in account: Int64) throws(AppStoreError) -> OrderRecord? {
@@ -193,7 +198,7 @@ extension PostgresRow {
     return OrderRecord(
       order: order, state: state, key: key, queuePurchaseID: purchase, tradingDay: day,
       acceptedAt: try timestamp(), updatedAt: try timestamp(), filled: try numeric(),
-      execution: try execution(), progress: try optionalText())
+      execution: try execution())
   }
 
   private mutating func execution() throws(StoreError) -> OrderExecution? {

@@ -52,11 +52,14 @@ extension Gateway {
     settings.doors = DoorRegistry.streams { [memory] in memory.state }
     let hub = StreamHub(
       group: loops, services: streamServices(control: control), settings: settings)
-    let mine = MineRoutes(control: control, store: AppStore(url: options.databaseURL)) {
-      [memory] in memory.state.directory
-    }
+    let store = AppStore(url: options.databaseURL)
+    let mine = MineRoutes(control: control, store: store) { [memory] in memory.state.directory }
+    let trading = TradingService(
+      url: options.databaseURL, store: store, memory: memory, pool: pool,
+      waitMilliseconds: options.commandMilliseconds)
     var parts = Parts()
-    parts.routes = mine.routes + [StreamRoute.events]
+    parts.routes =
+      mine.routes + TradingRoutes(service: trading).routes + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
     let alerting = Alerting(
       watch: AlertWatch(memory: memory),

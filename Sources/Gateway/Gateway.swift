@@ -15,6 +15,8 @@ package struct GatewayOptions: Sendable {
   package var databaseURL: String
   package var connectionsMax = 12_000
   package var queryConnections = QueryPool.connectionsDefault
+  /// How long a request waits for the broker of paper trading.
+  package var commandMilliseconds = 5_000
 
   package init(listen: ListenAddress, databaseURL: String) {
     self.listen = listen

@@ -42,6 +42,7 @@ struct PublishedStock: Decodable, Sendable {
   let currentPrice: PublishedDecimal?
   let volume: PublishedDecimal?
   let turnover: PublishedDecimal?
+  let limitUp: PublishedDecimal?
   let bids: [Level]?
   let asks: [Level]?
   let stale: Bool

@@ -8,7 +8,9 @@ package enum OpenAPI {
   package static func document(of routes: [Route], version: String) -> [UInt8] {
     let routes = routes.filter(\.isAPI)
     let paths = Dictionary(grouping: routes, by: \.path).sorted { $0.key < $1.key }
-    let used = routes.flatMap { [$0.answer, $0.body, $0.door?.error].compactMap(\.self) }
+    let used = routes.flatMap { route in
+      (route.answers.map(\.schema) + [route.body, route.door?.error]).compactMap(\.self)
+    }
     let named = ([Schema.problem] + used).flatMap(\.named)
     let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
     let shared = sharedResponses(of: routes)
@@ -100,7 +102,7 @@ extension JSONWriter {
       }
       operation.member("responses") { list in
         list.object { responses in
-          responses.writeAnswer(of: route)
+          for answer in route.answers { responses.write(answer, of: route) }
           for status in route.otherStatuses {
             responses.member(named: String(status)) {
               $0.reference(to: "responses/\(OpenAPI.name(of: status, through: route.door))")
@@ -123,9 +125,9 @@ extension JSONWriter {
       door == nil ? Problem.contentType : "application/json", door?.error ?? .problem)
   }
 
-  private mutating func writeAnswer(of route: Route) {
-    let code = String(route.status.code)
-    if let schema = route.answer {
+  private mutating func write(_ answer: DeclaredAnswer, of route: Route) {
+    let code = String(answer.status.code)
+    if let schema = answer.schema {
       return writeResponse(code, "The answer.", route.contentType, schema)
     }
     member(named: code) { response in

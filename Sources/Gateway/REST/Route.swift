@@ -57,10 +57,8 @@ package struct Route: Sendable {
   package let summary: String
   package let scope: Scope
   package let parameters: [Parameter]
-  /// Of an answer that is no problem.
-  package let status: HTTPResponse.Status
-  /// What it answers with, as the document shows it; nil for nothing.
-  package let answer: Schema?
+  /// What it answers with where nothing is wrong, the usual one first.
+  package let answers: [DeclaredAnswer]
   package let contentType: String
   /// What the body must be; nil for none.
   package let body: Schema?
@@ -81,17 +79,16 @@ package struct Route: Sendable {
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     contentType: String = "application/json",
-    body: Schema? = nil, problems: [HTTPResponse.Status] = [], door: Door? = nil,
-    isStream: Bool = false, isAPI: Bool = true, answerAtOnce: AtOnce? = nil,
-    handler: @escaping Handler
+    others: [DeclaredAnswer] = [], body: Schema? = nil,
+    problems: [HTTPResponse.Status] = [], door: Door? = nil, isStream: Bool = false,
+    isAPI: Bool = true, answerAtOnce: AtOnce? = nil, handler: @escaping Handler
   ) {
     self.method = method
     pattern = PathPattern(path)
     self.summary = summary
     self.scope = scope
     self.parameters = parameters
-    self.status = status
-    self.answer = answer
+    answers = [DeclaredAnswer(status, answer)] + others
     self.contentType = contentType
     self.body = body
     self.problems = problems
@@ -117,6 +114,18 @@ package struct Route: Sendable {
 
   /// The values of the path's parameters; nil where the path is another's.
   func match(_ parts: [Substring]) -> [String: String]? { pattern.match(parts) }
+}
+
+/// An answer that is no problem, as the document shows it.
+package struct DeclaredAnswer: Sendable {
+  let status: HTTPResponse.Status
+  /// nil for nothing.
+  let schema: Schema?
+
+  package init(_ status: HTTPResponse.Status, _ schema: Schema?) {
+    self.status = status
+    self.schema = schema
+  }
 }
 
 /// A path, with names in place of what differs.

@@ -15,6 +15,8 @@ package indirect enum Schema: Sendable {
   case boolean
   case choice([String])
   case array(of: Schema)
+  /// An array of 1 element at least.
+  case some(Schema, countMax: Int)
   case object([Member])
   /// An object of anything that PostgreSQL can store: no text in it holds NUL.
   case anyObject
@@ -58,7 +60,7 @@ package indirect enum Schema: Sendable {
   /// Names and shapes of what is referred to, itself included.
   var named: [(name: String, schema: Schema)] {
     switch self {
-    case .array(let element): element.named
+    case .array(let element), .some(let element, _): element.named
     case .object(let members): members.flatMap(\.schema.named)
     case .anyObject:
       [("AnyObject", .encoded(Self.objectSchema)), ("AnyValue", .encoded(Self.valueSchema))]
@@ -87,6 +89,13 @@ package indirect enum Schema: Sendable {
     case .array(let element):
       text.object { list in
         list.member("type") { $0.string("array") }
+        list.member("items") { element.write(to: &$0) }
+      }
+    case .some(let element, let countMax):
+      text.object { list in
+        list.member("type") { $0.string("array") }
+        list.member("minItems") { $0.integer(1) }
+        list.member("maxItems") { $0.integer(Int64(countMax)) }
         list.member("items") { element.write(to: &$0) }
       }
     case .object(let members): Self.write(members, to: &text)

@@ -1,0 +1,128 @@
+import Foundation
+import HTTPTypes
+import Market
+import PaperTrading
+
+/// The body of an order. Prices and quantities are strings, so that no digit is lost on the way.
+struct OrderBody: Decodable {
+  var stockSymbol: String
+  var side: String
+  var type: String
+  var quantity: String
+  var timeInForce: String?
+  var limitPrice: String?
+  var stopPrice: String?
+
+  static let types = ["market", "limit", "stop", "stop_limit"]
+
+  /// One for each type: what is needed differs.
+  static let schema = Schema.either(
+    .either(schema("market"), schema("limit", needs: ["limitPrice"])),
+    .either(
+      schema("stop", needs: ["stopPrice"]),
+      schema("stop_limit", needs: ["limitPrice", "stopPrice"])))
+
+  private static func schema(_ type: String, needs: [String] = []) -> Schema {
+    .object(
+      [
+        .init("stockSymbol", .text(charactersMax: 32)),
+        .init("side", .choice(Side.allCases.map(\.name))), .init("type", .choice([type])),
+        .init("quantity", .matching(.quantity)),
+        .init(
+          "timeInForce", .nullable(.choice(TimeInForce.allCases.map(\.name))), isRequired: false),
+      ]
+        + ["limitPrice", "stopPrice"].map { name in
+          needs.contains(name)
+            ? .init(name, .matching(.price))
+            : .init(name, .nullable(.matching(.price)), isRequired: false)
+        })
+  }
+
+  func request(for series: TradedSymbol) throws(Problem) -> OrderRequest {
+    let side = try Self.named(side, \Side.name, of: "side")
+    let force = try timeInForce.map { (text) throws(Problem) in
+      try Self.named(text, \TimeInForce.name, of: "timeInForce")
+    }
+    let limit = try limitPrice.map { (text) throws(Problem) in
+      try text.decimal("limitPrice", .price)
+    }
+    let stop = try stopPrice.map { (text) throws(Problem) in
+      try text.decimal("stopPrice", .price)
+    }
+    let kind = try Self.kind(type, hasBook: series.hasBook)
+    if kind == .limit || kind == .stopLimit, limit == nil {
+      throw .invalid("limitPrice", expected: "a price of a \(type) order", found: "")
+    }
+    if kind.isStop, stop == nil {
+      throw .invalid("stopPrice", expected: "a price of a \(type) order", found: "")
+    }
+    return OrderRequest(
+      symbol: series.symbol, side: side, kind: kind, timeInForce: force ?? .day,
+      quantity: try quantity.decimal("quantity", .quantity), limit: limit,
+      stop: kind.isStop ? stop : nil)
+  }
+
+  /// On the mainland a market order meets the best five levels, and what is left is cancelled.
+  static func kind(_ type: String, hasBook: Bool) throws(Problem) -> OrderKind {
+    switch type {
+    case "market": return hasBook ? .fiveBestThenCancel : .market
+    case "limit": return .limit
+    case "stop": return .stop
+    case "stop_limit": return .stopLimit
+    default:
+      throw .invalid(
+        "type", expected: "one of \(types.joined(separator: ", "))", found: type)
+    }
+  }
+
+  static func named<Value: CaseIterable>(
+    _ text: String, _ name: (Value) -> String, of field: String
+  ) throws(Problem) -> Value {
+    if let value = Value.allCases.first(where: { name($0) == text }) { return value }
+    let names = Value.allCases.map { name($0) }.joined(separator: ", ")
+    throw .invalid(field, expected: "one of \(names)", found: text)
+  }
+}
+
+/// An instrument, and whether its market publishes a book.
+struct TradedSymbol: Sendable {
+  let symbol: Symbol
+  let hasBook: Bool
+}
+
+/// The body of a replacement: what it does not name stays.
+struct OrderChangeBody: Decodable {
+  var quantity: String?
+  var timeInForce: String?
+  var limitPrice: String?
+  var stopPrice: String?
+
+  static let schema = Schema.object([
+    .init("quantity", .nullable(.matching(.quantity)), isRequired: false),
+    .init("timeInForce", .nullable(.choice(TimeInForce.allCases.map(\.name))), isRequired: false),
+    .init("limitPrice", .nullable(.matching(.price)), isRequired: false),
+    .init("stopPrice", .nullable(.matching(.price)), isRequired: false),
+  ])
+
+  /// - Throws: 409 of one that changes nothing.
+  func change() throws(Problem) -> OrderChange {
+    let change = OrderChange(
+      quantity: try quantity.map { (text) throws(Problem) in
+        try text.decimal("quantity", .quantity)
+      },
+      timeInForce: try timeInForce.map { (text) throws(Problem) in
+        try OrderBody.named(text, \TimeInForce.name, of: "timeInForce")
+      },
+      limit: try limitPrice.map { (text) throws(Problem) in
+        try text.decimal("limitPrice", .price)
+      },
+      stop: try stopPrice.map { (text) throws(Problem) in
+        try text.decimal("stopPrice", .price)
+      })
+    guard change != OrderChange() else {
+      throw Problem(
+        .conflict, code: "nothing_to_change", title: "The request names nothing to change.")
+    }
+    return change
+  }
+}

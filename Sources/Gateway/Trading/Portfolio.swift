@@ -1,0 +1,195 @@
+import AppStore
+import Market
+import PaperTrading
+import Reader
+
+/// What an account holds of one instrument, and what it is worth.
+struct Holding: Sendable {
+  let record: HoldingRecord
+  /// Shares to sell now, bought today (T+1), and frozen for orders.
+  let sellable: ExactDecimal
+  let today: ExactDecimal
+  let frozen: ExactDecimal
+  let price: HoldingPrice
+  /// At the average price.
+  let cost: ExactDecimal
+  let value: ExactDecimal
+  let profit: ExactDecimal
+  /// Since the close before, trades of today included.
+  let profitToday: ExactDecimal
+
+  private static let cashPlaces: UInt8 = 2
+
+  init(_ record: HoldingRecord, books: [Book: ExactDecimal], price: HoldingPrice)
+    throws(ExactDecimalError)
+  {
+    let unit = LedgerUnit.shares(record.symbol)
+    self.record = record
+    self.price = price
+    sellable = books[Book(unit, .sellable)] ?? .zero
+    today = books[Book(unit, .today)] ?? .zero
+    frozen = books[Book(unit, .frozen)] ?? .zero
+    let average = record.averagePrice ?? .zero
+    cost =
+      record.bought == record.quantity
+      ? record.paid : try (average * record.quantity).rescaled(places: Self.cashPlaces)
+    let last = price.last ?? average
+    value = try (last * record.quantity).rescaled(places: Self.cashPlaces)
+    profit = try value - cost
+    let before = try record.quantity - record.gainedToday
+    let valueBefore = try (before * (price.previousClose ?? last))
+      .rescaled(places: Self.cashPlaces)
+    profitToday = try value - valueBefore - record.spentToday
+  }
+
+  /// The reference price of the day is not the close before, and no corporate action was booked:
+  /// cash or shares are missing here.
+  var isActionMissing: Bool {
+    guard record.gainedToday < record.quantity, !record.isActionBooked,
+      let reference = price.previousClose, let close = price.yesterdayClose
+    else { return false }
+    return reference != close
+  }
+}
+
+/// What an instrument is valued at.
+struct HoldingPrice: Sendable, Hashable {
+  /// The trading day of the price.
+  var day: TradingDay
+  var last: ExactDecimal?
+  /// The exchange's reference price of the day.
+  var previousClose: ExactDecimal?
+  /// As the day before ended.
+  var yesterdayClose: ExactDecimal?
+  /// Newer prices may exist that cannot be had now.
+  var isStale: Bool
+}
+
+/// An account with all that it holds.
+struct Portfolio: Sendable {
+  let account: PaperAccount
+  let holdings: [Holding]
+  let cash: ExactDecimal
+  /// Of the holdings.
+  let value: ExactDecimal
+  let equity: ExactDecimal
+  let profit: ExactDecimal
+  let profitToday: ExactDecimal
+  let cost: ExactDecimal
+
+  init(_ account: PaperAccount, holdings: [Holding]) throws(ExactDecimalError) {
+    self.account = account
+    self.holdings = holdings
+    cash = try account.available + account.frozen
+    value = try Self.sum(holdings.map(\.value))
+    equity = try cash + value
+    profit = try Self.sum(holdings.map(\.profit))
+    profitToday = try Self.sum(holdings.map(\.profitToday))
+    cost = try Self.sum(holdings.map(\.cost))
+  }
+
+  static func sum(_ values: [ExactDecimal]) throws(ExactDecimalError) -> ExactDecimal {
+    var sum = ExactDecimal(units: 0, scale: 2)
+    for value in values { sum = try sum + value }
+    return sum
+  }
+}
+
+extension ExactDecimal {
+  private static let percentPlaces: UInt8 = 2
+
+  /// nil of nothing.
+  func percent(of whole: ExactDecimal) -> ExactDecimal? {
+    guard whole.isPositive, let hundredfold = try? self * ExactDecimal(100) else { return nil }
+    return try? hundredfold.divided(by: whole, scale: Self.percentPlaces)
+  }
+}
+
+// MARK: - Reading
+
+extension TradingService {
+  /// What an account holds, at the prices in memory.
+  func portfolio(of account: PaperAccount) async throws(Problem) -> Portfolio {
+    let state = memory.state
+    if !state.isLoaded { throw .storeAway }
+    let id = account.id
+    let books = try await run { (connection) throws(AppStoreError) in
+      try LedgerTable(connection).balances(of: [id])[id] ?? [:]
+    }
+    let symbols = Set(
+      books.compactMap { book, balance -> Symbol? in
+        guard book.kind.isOwn, !balance.isZero, case .shares(let symbol) = book.unit else {
+          return nil
+        }
+        return symbol
+      })
+    let prices = try await prices(of: symbols, state: state)
+    let days = prices.mapValues(\.day)
+    let records = try await run { (connection) throws(AppStoreError) in
+      try HoldingTable(connection).holdings(of: id, days: days)
+    }
+    do throws(ExactDecimalError) {
+      var holdings: [Holding] = []
+      for record in records {
+        guard let price = prices[record.symbol] else { continue }
+        holdings.append(try Holding(record, books: books, price: price))
+      }
+      return try Portfolio(account, holdings: holdings)
+    } catch {
+      throw .internalError
+    }
+  }
+
+  /// The newest prices, and the close of the day before: of an instrument without a quote both from
+  /// its bars.
+  private func prices(
+    of symbols: Set<Symbol>, state: MarketState
+  ) async throws(Problem) -> [Symbol: HoldingPrice] {
+    if symbols.isEmpty { return [:] }
+    let now = state.clock(at: .now)
+    var prices: [Symbol: HoldingPrice] = [:]
+    var listed: [(series: SeriesRecord, hasQuote: Bool)] = []
+    for symbol in symbols {
+      guard let place = state.directory.meant(by: symbol) else {
+        prices[symbol] = HoldingPrice(day: MarketZone.shanghai.day(at: now), isStale: true)
+        continue
+      }
+      let series = state.directory[place]
+      let figures = state.figures[place.index]
+      let reference = figures?.previousClose
+      prices[symbol] = HoldingPrice(
+        day: figures?.tradingDay ?? series.zone.day(at: now), last: figures?.price ?? reference,
+        previousClose: reference,
+        isStale: state.lostAt != nil || state.stalled[series.sourceName] != nil)
+      listed.append((series, figures != nil))
+    }
+    let (quoted, series) = (prices, listed)
+    return try await query { (reader) throws(StoreError) in
+      var prices = quoted
+      for (series, hasQuote) in series {
+        guard var price = prices[series.symbol] else { continue }
+        try price.read(reader, of: series, hasQuote: hasQuote)
+        prices[series.symbol] = price
+      }
+      return prices
+    }
+  }
+}
+
+extension HoldingPrice {
+  fileprivate mutating func read(
+    _ reader: StoreReader, of series: SeriesRecord, hasQuote: Bool
+  ) throws(StoreError) {
+    func newest(_ timeframe: Timeframe, before: Timestamp?) throws(StoreError) -> CandleRecord? {
+      var query = CandleQuery(series.symbol, timeframe: timeframe)
+      (query.source, query.to, query.newest) = (series.sourceName, before, 1)
+      return try reader.candles(query).last
+    }
+    if !hasQuote, let bar = try newest(.minute1, before: nil) {
+      (last, day) = (bar.close, bar.tradingDay)
+    }
+    yesterdayClose = try newest(
+      .day1, before: series.zone.moment(on: day, secondOfDay: 0))?.close
+    if !hasQuote { previousClose = yesterdayClose }
+  }
+}

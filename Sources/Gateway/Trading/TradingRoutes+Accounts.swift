@@ -1,0 +1,222 @@
+import AppStore
+import HTTPTypes
+import Hummingbird
+import Market
+import PaperTrading
+
+private struct AccountBody: Decodable {
+  var name: String
+  var market: String
+
+  static let schema = Schema.object([
+    .init("name", .text(charactersMax: LedgerTable.nameCharactersMax)),
+    .init("market", .choice(PaperMarket.allCases.map(\.rawValue))),
+  ])
+}
+
+/// Money that comes or goes. There is a type of what is paid in only.
+private struct MoneyBody: Decodable {
+  var amount: String
+  var type: String?
+  var description: String?
+
+  /// The documents' names: by credit card, by debit card, by transfer.
+  static let types: KeyValuePairs = [
+    "apple_pay": DepositType.applePay, "line_pay": .linePay, "bank": .bank,
+  ]
+
+  static func schema(_ type: [Schema.Member] = []) -> Schema {
+    .object(
+      [.init("amount", .matching(.amount))] + type + [
+        .init(
+          "description", .nullable(.text(charactersMax: CommandTable.descriptionCharactersMax)),
+          isRequired: false)
+      ])
+  }
+
+  func note() throws(Problem) -> String {
+    guard let description else { return "" }
+    let isPlain = !description.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    let most = CommandTable.descriptionCharactersMax
+    guard isPlain, (1...most).contains(description.unicodeScalars.count) else {
+      throw .invalid(
+        "description", expected: "1 to \(most) characters without control characters", found: "")
+    }
+    return description
+  }
+}
+
+extension TradingRoutes {
+  var accounts: [Route] {
+    [
+      reading(
+        "/v1/accounts",
+        answer: .object([.init("accounts", .array(of: .paperAccount))]), parameters: [],
+        summary: "The user's accounts, each a portfolio and a world of its own."
+      ) { (routes, request) throws(Problem) in
+        let user = request.identity.userID
+        let accounts = try await routes.service.run { (connection) throws(AppStoreError) in
+          try AccountTable(connection, userID: user).all()
+        }
+        return .own { text in
+          text.object { answer in
+            answer.member("accounts") { list in
+              list.array { list in for account in accounts { list.object { $0.write(account) } } }
+            }
+          }
+        }
+      },
+      makeAccount,
+      reading(
+        "/v1/account", answer: .valuedAccount,
+        summary: "An account: its cash, and with it what it holds (equity)."
+      ) { (routes, request) throws(Problem) in
+        try await routes.valued(
+          try await routes.service.account(request.account, of: request.identity))
+      },
+      reading(
+        "/v1/commands/{id}", answer: .pendingCommand, parameters: [Self.id(of: "command")],
+        summary: "What became of a request that was answered with 202."
+      ) { (routes, request) throws(Problem) in
+        let (user, id) = (request.identity.userID, request.id)
+        let found = try await routes.service.run { (connection) throws(AppStoreError) in
+          try AccountTable(connection, userID: user).command(id)
+        }
+        guard let found else {
+          throw Problem(
+            .notFound, code: "unknown_command", title: "There is no command of this number.")
+        }
+        return .own { text in text.object { $0.write(found) } }
+      },
+    ]
+  }
+
+  private var makeAccount: Route {
+    Route(
+      "/v1/accounts", method: .post, summary: "Makes an account, empty; its currency follows.",
+      scope: .trade, status: .created, answer: .paperAccount, body: AccountBody.schema,
+      problems: [.conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable]
+    ) { arguments, _, context in
+      let identity = try context.principal.identity(with: .trade)
+      let request = TradingRequest(identity: identity, arguments: arguments)
+      let body = try request.body(AccountBody.self)
+      guard let market = PaperMarket(rawValue: body.market) else {
+        throw Problem.invalid("market", expected: "A or US", found: body.market)
+      }
+      let account = try await service.run { (connection) throws(AppStoreError) in
+        try AccountTable(connection, userID: identity.userID)
+          .create(named: body.name, market: market)
+      }
+      return .own(.created, location: "/v1/account?account=\(account.id)") { text in
+        text.object { $0.write(account) }
+      }
+    }
+  }
+
+  func valued(
+    _ account: PaperAccount, status: HTTPResponse.Status = .ok, location: String? = nil
+  ) async throws(Problem) -> Answer {
+    let portfolio = try await service.portfolio(of: account)
+    return .own(status, location: location) { text in
+      text.object { answer in
+        answer.member("account") { $0.object { $0.write(account) } }
+        answer.member("marketValue") { $0.decimal(portfolio.value) }
+        answer.member("equity") { $0.decimal(portfolio.equity) }
+        answer.member("stale") { $0.boolean(portfolio.isStale) }
+      }
+    }
+  }
+
+  // MARK: Money
+
+  var money: [Route] {
+    [
+      command(
+        .post, "/v1/account/deposits", status: .created, answer: .paperAccount,
+        body: MoneyBody.schema([.init("type", .choice(MoneyBody.types.map(\.key)))]),
+        parameters: [Self.account], summary: "Pays money in, at once. The answer is the account."
+      ) { (routes, request) throws(Problem) in
+        let body = try request.body(MoneyBody.self)
+        let known = MoneyBody.types.first { $0.key == body.type }
+        guard let type = known?.value else {
+          let names = MoneyBody.types.map(\.key).joined(separator: ", ")
+          throw .invalid("type", expected: "one of \(names)", found: body.type ?? "")
+        }
+        return try await routes.move(
+          .deposit(
+            try body.amount.decimal("amount", .amount), type: type, description: try body.note()),
+          request)
+      },
+      command(
+        .post, "/v1/account/withdrawals", status: .created, answer: .paperAccount,
+        body: MoneyBody.schema(), parameters: [Self.account],
+        summary: "Pays money out. What is frozen for orders stays."
+      ) { (routes, request) throws(Problem) in
+        let body = try request.body(MoneyBody.self)
+        return try await routes.move(
+          .withdraw(try body.amount.decimal("amount", .amount), description: try body.note()),
+          request)
+      },
+      reading(
+        "/v1/account/transactions",
+        answer: .object([
+          .init("transactions", .array(of: .transaction)), .init("nextCursor", .optionalString),
+        ]),
+        parameters: [Self.account, MarketRoutes.limit(Self.rowsMax), MarketRoutes.cursor],
+        summary: "The account's log, newest first: deposit, withdrawal, Buy-Order, Sell-Order, "
+          + "Auto-Buy, dividend, bonus, reversal. Amounts are signed as its cash changed."
+      ) { (routes, request) throws(Problem) in try await routes.log(request) },
+    ]
+  }
+
+  private func move(
+    _ command: CommandRequest, _ request: TradingRequest
+  ) async throws(Problem) -> Answer {
+    let id = try await service.account(request.account, of: request.identity).id
+    return try await answer(command, of: request, in: id) { (_) async throws(Problem) in
+      let account = try await service.account(id, of: request.identity)
+      return .own(.created, location: "/v1/account/transactions?account=\(id)") { text in
+        text.object { $0.write(account) }
+      }
+    }
+  }
+
+  private func log(_ request: TradingRequest) async throws(Problem) -> Answer {
+    let account = try await service.account(request.account, of: request.identity)
+    let name = request.arguments.fingerprint(of: "transactions \(account.id)")
+    var before: Int64?
+    if let cursor = request.arguments["cursor"] {
+      guard let read = Cursor.read(cursor, of: name) else { throw Cursor.unknown }
+      before = read
+    }
+    let (limit, first) = (Int(request.arguments.integer("limit") ?? Self.rowsDefault), before)
+    let rows = try await service.run { (connection) throws(AppStoreError) in
+      try LedgerTable(connection).transactionLog(of: account.id, before: first, limit: limit + 1)
+    }
+    let next = rows.count > limit ? Cursor.text(rows[limit - 1].sequence, of: name) : nil
+    return .own { text in
+      text.object { answer in
+        answer.member("transactions") { list in
+          list.array { list in
+            for row in rows.prefix(limit) {
+              list.object { $0.write(row, zone: account.market.zone) }
+            }
+          }
+        }
+        answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
+      }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(_ command: CommandRecord) {
+    let state = command.outcome.map { $0.isDone ? "done" : "refused" } ?? "pending"
+    member("id") { $0.string(String(command.id)) }
+    member("account") { $0.string(String(command.accountID)) }
+    member("kind") { $0.string(command.kind) }
+    member("state") { $0.string(state) }
+    member("sentAt") { $0.moment(command.sentAt, in: .utc) }
+    member("answer") { $0.optional(command.outcome?.answer) { $0.string($1) } }
+  }
+}

@@ -1,0 +1,134 @@
+import AppStore
+import HTTPTypes
+import Hummingbird
+import Market
+import PaperTrading
+import Reader
+
+extension TradingRoutes {
+  var orders: [Route] {
+    [
+      reading(
+        "/v1/orders", answer: .orderPage,
+        parameters: [
+          Self.account,
+          Parameter(
+            "status", .choice(OrderStatus.allCases.map(\.rawValue)), summary: "All if absent.",
+            example: "OPEN"),
+          Self.page, MarketRoutes.limit(Self.rowsMax),
+        ],
+        summary: "Orders, newest first, by page. One that was refused was no order: its request has "
+          + "the reason."
+      ) { (routes, request) throws(Problem) in try await routes.list(request) },
+      reading(
+        "/v1/orders/{id}", answer: .orderDetails, parameters: [Self.id(of: "order")],
+        summary: "An order with its fills, what each follows from, and what happened to it."
+      ) { (routes, request) throws(Problem) in try await routes.details(request) },
+      command(
+        .post, "/v1/orders", status: .created, answer: .order, body: OrderBody.schema,
+        parameters: [Self.account],
+        summary: "Places an order. The answer is the order as the broker accepted it."
+      ) { (routes, request) throws(Problem) in try await routes.place(request) },
+      command(
+        .delete, "/v1/orders/{id}", answer: .order, parameters: [Self.id(of: "order")],
+        summary: "Cancels an order; in the minutes that allow none it waits (pending_cancel)."
+      ) { (routes, request) throws(Problem) in
+        let order = try await routes.service.order(request.id, of: request.identity).order
+        return try await routes.answerOrder(
+          .cancel(order: order.id), request, in: order.account)
+      },
+      command(
+        .patch, "/v1/orders/{id}", answer: .order, body: OrderChangeBody.schema,
+        parameters: [Self.id(of: "order")],
+        summary: "Replaces an order by a new one, the answer. What is not named stays."
+      ) { (routes, request) throws(Problem) in
+        let change = try request.body(OrderChangeBody.self).change()
+        let order = try await routes.service.order(request.id, of: request.identity).order
+        return try await routes.answerOrder(
+          .replace(order: order.id, change), request, in: order.account)
+      },
+    ]
+  }
+
+  private func place(_ request: TradingRequest) async throws(Problem) -> Answer {
+    let body = try request.body(OrderBody.self)
+    let account = try await service.account(request.account, of: request.identity)
+    let series = try service.series(
+      body.stockSymbol, for: account, state: service.memory.state)
+    let order = try body.request(
+      for: TradedSymbol(symbol: series.symbol, hasBook: account.market == .mainland))
+    return try await answerOrder(.order(order), request, in: account.id, status: .created)
+  }
+
+  private func answerOrder(
+    _ command: CommandRequest, _ request: TradingRequest, in account: Int64,
+    status: HTTPResponse.Status = .ok
+  ) async throws(Problem) -> Answer {
+    try await answer(command, of: request, in: account) { (id) async throws(Problem) in
+      let record = try await service.order(id, of: request.identity)
+      let state = service.memory.state
+      return .own(status, location: status == .created ? "/v1/orders/\(id)" : nil) { text in
+        text.object { $0.write(record, in: state) }
+      }
+    }
+  }
+
+  private func list(_ request: TradingRequest) async throws(Problem) -> Answer {
+    let account = try await service.account(request.account, of: request.identity).id
+    let page = request.arguments.integer("page") ?? 1
+    let limit = request.arguments.integer("limit") ?? Self.rowsDefault
+    let status = request.arguments["status"].flatMap { OrderStatus(rawValue: $0) }
+    let filter = OrderFilter(
+      states: status.map { status in OrderState.allCases.filter { $0.status == status } })
+    let (records, total) = try await service.orders(of: request.identity) {
+      (table) throws(AppStoreError) in
+      (
+        try table.orders(
+          of: account, filter: filter, limit: Int(limit), offset: Int((page - 1) * limit)),
+        try table.count(of: account, filter: filter)
+      )
+    }
+    let state = service.memory.state
+    return .own { text in
+      text.object { answer in
+        answer.member("orders") { list in
+          list.array { list in
+            for record in records { list.object { $0.write(record, in: state) } }
+          }
+        }
+        answer.member("page") { $0.integer(page) }
+        answer.member("limit") { $0.integer(limit) }
+        answer.member("total") { $0.integer(Int64(total)) }
+      }
+    }
+  }
+
+  private func details(_ request: TradingRequest) async throws(Problem) -> Answer {
+    let id = request.id
+    let record = try await service.order(id, of: request.identity)
+    let (fills, events) = try await service.orders(of: request.identity) {
+      (table) throws(AppStoreError) in (try table.fills(of: id), try table.events(of: id))
+    }
+    let state = service.memory.state
+    let zone = ListedStock(record.order.symbol, in: state).zone
+    return .own { text in
+      text.object { answer in
+        answer.member("order") { $0.object { $0.write(record, in: state) } }
+        answer.member("fills") { list in
+          list.array { list in for fill in fills { list.object { $0.write(fill, zone: zone) } } }
+        }
+        answer.member("events") { list in
+          list.array { list in
+            for event in events {
+              list.object { row in
+                row.member("sequence") { $0.integer(Int64(event.sequence)) }
+                row.member("kind") { $0.string(event.kind) }
+                row.member("at") { $0.moment(event.at, in: zone) }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}

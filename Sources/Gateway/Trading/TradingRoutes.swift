@@ -1,0 +1,145 @@
+import AppStore
+import HTTPTypes
+import Hummingbird
+import Market
+import PaperTrading
+
+/// The gateway's own API of trading on paper. Reading needs the scope account, changing the scope
+/// trade; what is changed is answered when the broker has done it, or with 202 and the place to ask
+/// again.
+package struct TradingRoutes: Sendable {
+  let service: TradingService
+
+  package init(service: TradingService) { self.service = service }
+
+  package var routes: [Route] { accounts + money + orders + purchases + portfolios }
+
+  typealias Responding =
+    @Sendable (TradingRoutes, TradingRequest) async throws(Problem) -> Answer
+
+  static let account = Parameter(
+    "account", .integer(1...Int64.max), summary: "Its number; the user's first if absent.")
+  static let key = Parameter(
+    "Idempotency-Key", .matching(.key), in: .header,
+    summary: "The same key is the same request: sent again, it has the first answer.",
+    example: "3f1c")
+  static let page = Parameter(
+    "page", .integer(1...Int64(OrderTable.pagesMax)), summary: "From 1 on.", example: "1")
+  static let rowsMax: Int64 = 100
+  static let rowsDefault: Int64 = 20
+
+  static func id(of what: String) -> Parameter {
+    Parameter(
+      "id", .integer(1...Int64.max), in: .path, summary: "Of the \(what).", example: "1")
+  }
+
+  /// What only reads.
+  func reading(
+    _ path: String, answer: Schema, parameters: [Parameter] = [account], summary: String,
+    respond: @escaping Responding
+  ) -> Route {
+    Route(
+      path, summary: summary, scope: .account, parameters: parameters, answer: answer,
+      problems: [.notFound, .unprocessableContent, .serviceUnavailable]
+    ) { arguments, _, context in
+      let identity = try context.principal.identity(with: .account)
+      return try await respond(self, TradingRequest(identity: identity, arguments: arguments))
+    }
+  }
+
+  /// What the broker executes.
+  func command(
+    _ method: HTTPRequest.Method, _ path: String, status: HTTPResponse.Status = .ok,
+    answer: Schema, body: Schema? = nil, parameters: [Parameter], summary: String,
+    respond: @escaping Responding
+  ) -> Route {
+    Route(
+      path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
+      status: status, answer: answer, others: [DeclaredAnswer(.accepted, .pendingCommand)],
+      body: body,
+      problems: [.notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable]
+    ) { arguments, _, context in
+      let identity = try context.principal.identity(with: .trade)
+      return try await respond(self, TradingRequest(identity: identity, arguments: arguments))
+    }
+  }
+
+  /// The answer to a command: what it made, or where to ask for it.
+  func answer(
+    _ request: CommandRequest, of asked: TradingRequest, in account: Int64,
+    made: (Int64) async throws(Problem) -> Answer
+  ) async throws(Problem) -> Answer {
+    let sent = try await service.execute(request, in: account, key: asked.key)
+    if let id = sent.made, sent.isDone { return try await made(id) }
+    var answer = Answer.own(.accepted, location: "/v1/commands/\(sent.id)") { text in
+      text.object { command in
+        command.member("id") { $0.string(String(sent.id)) }
+        command.member("account") { $0.string(String(account)) }
+        command.member("kind") { $0.string(request.kind) }
+        command.member("state") { $0.string(sent.isDone ? "done" : "pending") }
+        command.member("answer") { $0.null() }
+      }
+    }
+    answer.headers[.retryAfter] = "1"
+    return answer
+  }
+
+  // MARK: Portfolios
+
+  private static let periods: KeyValuePairs = [
+    "1d": 1, "1wk": 7, "1mo": 31, "3mo": 92, "6mo": 183, "1y": 365,
+  ]
+
+  private var portfolios: [Route] {
+    [
+      reading(
+        "/v1/portfolio", answer: .portfolio,
+        summary: "What an account holds, at the prices in the gateway's memory. averagePrice is "
+          + "what was paid for a share since there was none, without fees. exUnbooked: the "
+          + "exchange's reference price is not yesterday's close, so that a dividend or bonus is "
+          + "missing here."
+      ) { (routes, request) throws(Problem) in
+        let account = try await routes.service.account(request.account, of: request.identity)
+        let portfolio = try await routes.service.portfolio(of: account)
+        let state = routes.service.memory.state
+        return .own { text in text.object { $0.write(portfolio, in: state) } }
+      },
+      reading(
+        "/v1/portfolio/history",
+        answer: .object([
+          .init("account", .paperAccount), .init("days", .array(of: .portfolioDay)),
+        ]),
+        parameters: [
+          Self.account,
+          Parameter(
+            "period", .choice(Self.periods.map(\.key)), summary: "1mo if absent.", example: "3mo"),
+        ],
+        summary: "What an account was worth at the close of each day; profit is that less what was "
+          + "paid in."
+      ) { (routes, request) throws(Problem) in
+        let account = try await routes.service.account(request.account, of: request.identity)
+        let period = request.arguments["period"] ?? "1mo"
+        let back = Self.periods.first { $0.key == period }?.value ?? 0
+        let days = try await routes.service.history(of: account, daysBack: back)
+        return .own { text in
+          text.object { answer in
+            answer.member("account") { $0.object { $0.write(account) } }
+            answer.member("days") { list in
+              list.array { list in for day in days { list.object { $0.write(day) } } }
+            }
+          }
+        }
+      },
+    ]
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(_ day: PortfolioDay) {
+    member("day") { $0.day(day.day) }
+    member("cash") { $0.decimal(day.cash) }
+    member("marketValue") { $0.decimal(day.value) }
+    member("value") { $0.decimal(day.equity) }
+    member("profit") { $0.decimal(day.profit) }
+  }
+}
