@@ -24,15 +24,17 @@ final class ServedFixture: Sendable {
 
   init(
     _ database: StoreDatabase? = nil, parts: Gateway.Parts = Gateway.Parts(),
+    commandMilliseconds: Int = 5_000,
     fill: (StoreWriter) async throws -> Int64 = ServedFixture.twoHours
   ) async throws {
     let database = try database ?? StoreDatabase()
     self.database = database
     self.parts = parts
     try AppSchema.file.apply(url: database.url)
-    let options = GatewayOptions(
+    var options = GatewayOptions(
       listen: .ipv4(host: "127.0.0.1", port: 0),
       databaseURL: try database.url(memberOf: "candled_app"))
+    options.commandMilliseconds = commandMilliseconds
     let gateway = Gateway(options, log: quietLog)
     self.gateway = gateway
     let seq = try await fill(try await GatewayFixture.openWriter(database))

@@ -21,12 +21,12 @@ struct WholeGateway {
   let table: RouteTable
 
   init() async throws {
-    served = try await ServedFixture(fill: Self.fill)
+    served = try await ServedFixture(commandMilliseconds: 20, fill: Self.fill)
     try Self.addLedger(to: served.database)
     let tokens = TokenTable(try AppConnection(url: served.database.url, application: "test"))
     var generator = SystemRandomNumberGenerator()
     secret = TokenSecret(using: &generator)
-    _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.market, .account])
+    _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.market, .account, .trade])
     let control = AccessControl(.init(), directory: TokenDirectory())
     control.directory.replace(with: try tokens.inForce())
     parts =

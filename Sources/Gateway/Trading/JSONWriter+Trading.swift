@@ -87,7 +87,7 @@ extension JSONWriter {
 
   // MARK: Portfolios
 
-  mutating func write(_ holding: Holding, in state: MarketState) {
+  mutating func write(_ holding: ValuedHolding, in state: MarketState) {
     let record = holding.record
     let known = ListedStock(record.symbol, in: state)
     member("stockSymbol") { $0.string(record.symbol.description) }

@@ -4,7 +4,7 @@ import PaperTrading
 import Reader
 
 /// What an account holds of one instrument, and what it is worth.
-struct Holding: Sendable {
+struct ValuedHolding: Sendable {
   let record: HoldingRecord
   /// Shares to sell now, bought today (T+1), and frozen for orders.
   let sellable: ExactDecimal
@@ -68,7 +68,7 @@ struct HoldingPrice: Sendable, Hashable {
 /// An account with all that it holds.
 struct Portfolio: Sendable {
   let account: PaperAccount
-  let holdings: [Holding]
+  let holdings: [ValuedHolding]
   let cash: ExactDecimal
   /// Of the holdings.
   let value: ExactDecimal
@@ -77,7 +77,7 @@ struct Portfolio: Sendable {
   let profitToday: ExactDecimal
   let cost: ExactDecimal
 
-  init(_ account: PaperAccount, holdings: [Holding]) throws(ExactDecimalError) {
+  init(_ account: PaperAccount, holdings: [ValuedHolding]) throws(ExactDecimalError) {
     self.account = account
     self.holdings = holdings
     cash = try account.available + account.frozen
@@ -129,10 +129,10 @@ extension TradingService {
       try HoldingTable(connection).holdings(of: id, days: days)
     }
     do throws(ExactDecimalError) {
-      var holdings: [Holding] = []
+      var holdings: [ValuedHolding] = []
       for record in records {
         guard let price = prices[record.symbol] else { continue }
-        holdings.append(try Holding(record, books: books, price: price))
+        holdings.append(try ValuedHolding(record, books: books, price: price))
       }
       return try Portfolio(account, holdings: holdings)
     } catch {

@@ -1,0 +1,158 @@
+import Foundation
+import HTTPTypes
+import Market
+import PaperTrading
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import AppStore
+@testable import Gateway
+
+/// Holdings, their value, and purchases at the limit-up price.
+@Suite(.ownThread) struct TradingHoldingTests {
+  private static let price = ExactDecimal(units: 1_001, scale: 2)
+
+  @Test("a holding is valued at the price in memory, its profits are since bought and of the day")
+  func portfolio() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    for price in ["10.01", "10.03"] {
+      let id = try await fixture.buy(100, limit: price)
+      try await fixture.broker.fill(id, quantity: 100, price: try ExactDecimal(price))
+    }
+    let stock = try await fixture.ask(.get, "/v1/stocks/sh600000")
+    let last = try ExactDecimal(try #require(stock.text("currentPrice")))
+    let value = try (last * ExactDecimal(200)).rescaled(places: 2)
+    let portfolio = try await fixture.ask(.get, "/v1/portfolio")
+    #expect(portfolio.text("stocks.0.averagePrice") == "10.02", "\(portfolio)")
+    #expect(portfolio.text("stocks.0.cost") == "2004.00")
+    #expect(portfolio.text("stocks.0.quantity") == "200")
+    #expect(portfolio.text("stocks.0.boughtToday") == "200")
+    #expect(portfolio.text("stocks.0.sellable") == "0")
+    #expect(portfolio.text("stocks.0.marketValue") == value.description)
+    let profit = try value - ExactDecimal(units: 200_400, scale: 2)
+    #expect(portfolio.text("stocks.0.profit") == profit.description)
+    // All of it was bought today: the profit of the day is that since bought.
+    #expect(portfolio.text("stocks.0.profitToday") == profit.description)
+    #expect(portfolio.text("stocks.0.exUnbooked") == "0")
+    let cash = try ExactDecimal(try #require(portfolio.text("cash")))
+    #expect(portfolio.text("value") == (try cash + value).description)
+    let account = try await fixture.ask(.get, "/v1/account")
+    #expect(account.text("equity") == portfolio.text("value"))
+    let history = try await fixture.ask(.get, "/v1/portfolio/history?period=1y")
+    #expect(history.status == 200, "\(history)")
+  }
+
+  @Test("a reference price that is not yesterday's close marks what was held before")
+  func exDay() throws {
+    let day = StoreSamples.day
+    let symbol = StoreSamples.symbol(0)
+    func holding(bought: Int64, close: Int64, isBooked: Bool = false) throws -> ValuedHolding {
+      let record = HoldingRecord(
+        symbol: symbol, quantity: ExactDecimal(200), bought: ExactDecimal(200),
+        paid: ExactDecimal(2_000), gainedToday: ExactDecimal(bought), spentToday: .zero,
+        isActionBooked: isBooked)
+      let price = HoldingPrice(
+        day: day, last: Self.price, previousClose: ExactDecimal(10),
+        yesterdayClose: ExactDecimal(close), isStale: false)
+      return try ValuedHolding(record, books: [:], price: price)
+    }
+    #expect(try holding(bought: 0, close: 11).isActionMissing)
+    #expect(try !holding(bought: 0, close: 10).isActionMissing)
+    #expect(try !holding(bought: 200, close: 11).isActionMissing)
+    #expect(try !holding(bought: 0, close: 11, isBooked: true).isActionMissing)
+    #expect(try holding(bought: 0, close: 10).profitToday.description == "2.00")
+  }
+
+  @Test("the value of each day is cash and shares at its close, and profit leaves deposits out")
+  func history() throws {
+    let first = StoreSamples.day
+    let symbol = StoreSamples.symbol(0)
+    func change(_ day: Int, _ unit: LedgerUnit, _ amount: Int64, paid: Int64 = 0) -> DayBalance {
+      DayBalance(
+        day: first.advanced(by: day), unit: unit, change: ExactDecimal(amount),
+        deposited: ExactDecimal(paid))
+    }
+    let history = PortfolioHistory(
+      [
+        change(0, .cash, 1_000, paid: 1_000), change(1, .cash, -500),
+        change(1, .shares(symbol), 50), change(3, .cash, 100, paid: 100),
+      ],
+      closes: [
+        symbol: [
+          first.advanced(by: 0): ExactDecimal(9), first.advanced(by: 1): ExactDecimal(11),
+          first.advanced(by: 2): ExactDecimal(12),
+        ]
+      ])
+    let days = try history.days(from: first)
+    #expect(days.map(\.equity) == [1_000, 1_050, 1_100, 1_200].map { ExactDecimal($0) })
+    #expect(days.map(\.profit) == [0, 50, 100, 100].map { ExactDecimal($0) })
+    #expect(try history.days(from: first.advanced(by: 2)).map(\.day.daysSince1970).count == 2)
+  }
+
+  @Test("a purchase at limit-up is armed with its triggers, shown, and disarmed")
+  func purchases() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    let body = """
+      {"stockSymbol":"600000.SH","quantity":"300","window":{"from":"09:30","to":"14:57"},
+      "triggers":[{"kind":"atLimitUp"},{"kind":"withinPercentOfLimitUp","value":"0.5"},
+      {"kind":"sealedForSeconds","value":"30"},{"kind":"queueAtMost","value":"1000"},
+      {"kind":"queueWorthAtMost","value":"5000.50"},{"kind":"resealed"}],"carriesOver":true}
+      """
+    let made = try await fixture.ask(.post, "/v1/queue-purchases", body)
+    #expect(made.status == 201 && made.text("state") == "armed", "\(made)")
+    let kinds = (0..<6).map { made.text("triggers.\($0).kind") ?? "" }
+    #expect(kinds == QueueTrigger.allCases.map(\.rawValue))
+    #expect(made.text("triggers.1.value") == "0.5" && made.text("triggers.4.value") == "5000.5")
+    #expect(made.text("window.to") == "14:57" && made.text("carriesOver") == "1")
+    let id = try #require(made.text("id"))
+    let open = try await fixture.ask(.get, "/v1/queue-purchases")
+    #expect(open.count("queuePurchases") == 1 && open.text("queuePurchases.0.id") == id)
+    let gone = try await fixture.ask(.delete, "/v1/queue-purchases/\(id)")
+    #expect(gone.text("state") == "cancelled", "\(gone)")
+    #expect(try await fixture.ask(.get, "/v1/queue-purchases").count("queuePurchases") == 0)
+    let all = try await fixture.ask(.get, "/v1/queue-purchases?status=all")
+    #expect(all.count("queuePurchases") == 1)
+    for (trigger, status) in [
+      (#"{"kind":"queueAtMost"}"#, 400), (#"{"kind":"sometimes"}"#, 400),
+      (#"{"kind":"withinPercentOfLimitUp","value":"30"}"#, 400), ("", 400),
+    ] {
+      let wrong = #"{"stockSymbol":"sh600000","quantity":"100","triggers":[\#(trigger)]}"#
+      #expect(try await fixture.ask(.post, "/v1/queue-purchases", wrong).status == status)
+    }
+  }
+
+  @Test("what stands before an order is at most what its price shows, and nothing once it filled")
+  func queuePlaces() throws {
+    func place(_ limit: String, _ bids: [(String, Int64)], basis: String? = nil) throws -> String? {
+      let levels = bids.map { #"{"price":"\#($0.0)","volume":"\#($0.1)"}"# }
+      let json = #"{"symbol":"a","stale":false,"bids":[\#(levels.joined(separator: ","))]}"#
+      let order = Order(
+        id: 1, account: 1, symbol: StoreSamples.symbol(0), side: .buy, kind: .limit,
+        quantity: ExactDecimal(100), limit: try ExactDecimal(limit))
+      let at = Timestamp(seconds: 0)
+      let execution = basis.map {
+        OrderExecution(
+          quantity: ExactDecimal(1), amount: ExactDecimal(1), turnover: ExactDecimal(1),
+          fees: .zero, lastAt: at, possible: nil,
+          evidence: "model=certain/1 basis=\($0) side=buy after=2026-07-06/34200/1")
+      }
+      let record = OrderRecord(
+        order: order, state: .accepted, key: "k", queuePurchaseID: nil,
+        tradingDay: StoreSamples.day, acceptedAt: at, updatedAt: at, filled: .zero,
+        execution: execution)
+      return QueuePlace(record, stock: PublishedStock(json: Array(json.utf8))).aheadMax?.description
+    }
+    let book = [("10.05", 500), ("10.04", 400), ("10.03", 3), ("10.02", 2), ("10.00", 1)]
+      .map { ($0.0, Int64($0.1)) }
+    #expect(try place("10.04", book) == "400")
+    #expect(try place("10.06", book) == "0")
+    #expect(try place("10.01", book) == "0")
+    #expect(try place("9.99", book) == nil)
+    #expect(try place("9.99", Array(book.prefix(2))) == "0")
+    #expect(try place("10.04", book, basis: "passive") == "0")
+    #expect(try place("10.04", book, basis: "book") == "400")
+  }
+}
