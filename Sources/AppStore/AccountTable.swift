@@ -16,9 +16,12 @@ package struct PaperAccount: Sendable, Hashable {
 
 /// What an account trades: its currency and its rules follow.
 package enum PaperMarket: String, Sendable, CaseIterable {
-  case mainland = "A"
-  case unitedStates = "US"
+  /// As the database has it.
+  case mainland = "cn"
+  case unitedStates = "us"
 
+  /// As people know it: A shares, or those of the United States.
+  package var name: String { self == .mainland ? "A" : "US" }
   package var currency: String { self == .mainland ? "CNY" : "USD" }
 
   /// The newest rule book there is.
@@ -63,7 +66,7 @@ package struct AccountTable {
         and f.unit = 'cash'
         and f.kind = 'frozen'
       where a.user_id = $1::bigint
-        and a.market in ('A', 'US')
+        and a.market in ('cn', 'us')
       order by a.id
       limit \(accountsMax)
       """)

@@ -162,19 +162,27 @@ package struct LedgerTable {
       from transaction_log
       where account_id = $1::bigint
         and sequence < $2::bigint
+        and ($4::text[] is null or kind = any ($4::text[]))
       order by sequence desc
       limit $3::bigint
       """)
 
   /// A page of the log, newest first.
-  /// - Parameter before: the `sequence` at which the page before ended; nil: the newest.
+  /// - Parameters:
+  ///   - before: the `sequence` at which the page before ended; nil: the newest.
+  ///   - kinds: only these; nil: all.
   package func transactionLog(
-    of account: Int64, before: Int64? = nil, limit: Int
+    of account: Int64, before: Int64? = nil, limit: Int, kinds: [String]? = nil
   ) throws(AppStoreError) -> [TransactionLogRow] {
     var parameters = WireParameters()
     parameters.add { $0.int64(account) }
     parameters.add { $0.int64(before ?? .max) }
     parameters.add { $0.int64(Int64(min(limit, Self.logRowsMax))) }
+    parameters.add { buffer in
+      buffer.optional(kinds) { buffer, kinds in
+        buffer.array(kinds, type: .text) { $0.text($1) }
+      }
+    }
     return try connection.read(Self.readLog, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       TransactionLogRow(

@@ -4,21 +4,17 @@ import Postgres
 
 /// What belongs to orders: fills, events, queue purchases.
 extension OrderTable {
-  private static let fillColumns = """
-      f.order_id, f.sequence, f.posting_sequence, o.symbol, o.side, f.price, f.quantity, f.amount,
-      f.commission, f.stamp_duty, f.transfer_fee, f.filled_at, f.evidence, f.filled_so_far,
-      f.possible_so_far, exists (
-        select
-        from posting p
-        where p.account_id = f.account_id
-          and p.refers_to = f.posting_sequence)
-    """
-
   private static let readFills = Statement(
     name: "read_fills_of_order",
     sql: """
       select
-      \(fillColumns)
+        f.order_id, f.sequence, f.posting_sequence, o.symbol, o.side, f.price, f.quantity, f.amount,
+        f.commission, f.stamp_duty, f.transfer_fee, f.filled_at, f.evidence, f.filled_so_far,
+        f.possible_so_far, exists (
+          select
+          from posting p
+          where p.account_id = f.account_id
+            and p.refers_to = f.posting_sequence)
       from fill f
       join paper_order o on o.id = f.order_id
       join account a on a.id = f.account_id
@@ -33,40 +29,7 @@ extension OrderTable {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     parameters.add { $0.int64(order) }
-    return try fills(Self.readFills, parameters)
-  }
-
-  private static let readNewestFills = Statement(
-    name: "read_newest_fills",
-    sql: """
-      select
-      \(fillColumns)
-      from fill f
-      join paper_order o on o.id = f.order_id
-      join account a on a.id = f.account_id
-      where f.account_id = $2::bigint
-        and a.user_id = $1::bigint
-        and f.posting_sequence < $3::bigint
-      order by f.posting_sequence desc
-      limit $4::bigint
-      """)
-
-  /// Of an account, newest first.
-  /// - Parameter before: a posting's number.
-  package func newestFills(
-    of account: Int64, before: Int64, limit: Int
-  ) throws(AppStoreError) -> [FillRecord] {
-    var parameters = WireParameters()
-    for number in [userID, account, before, Int64(min(limit, Self.fillsMax))] {
-      parameters.add { $0.int64(number) }
-    }
-    return try fills(Self.readNewestFills, parameters)
-  }
-
-  private func fills(
-    _ statement: Statement, _ parameters: borrowing WireParameters
-  ) throws(AppStoreError) -> [FillRecord] {
-    try connection.read(statement, with: parameters, context: Self.context) {
+    return try connection.read(Self.readFills, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       FillRecord(
         orderID: try row.int64(), sequence: try row.int32(), postingSequence: try row.int64(),

@@ -59,7 +59,8 @@ extension Gateway {
       waitMilliseconds: options.commandMilliseconds)
     var parts = Parts()
     parts.routes =
-      mine.routes + TradingRoutes(service: trading).routes + [StreamRoute.events]
+      mine.routes + TradingRoutes(service: trading).routes + DoorRegistry.trading(trading)
+      + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
     let alerting = Alerting(
       watch: AlertWatch(memory: memory),

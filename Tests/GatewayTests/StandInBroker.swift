@@ -57,6 +57,16 @@ actor StandInBroker {
     }
   }
 
+  /// The next day begins: what was bought may be sold.
+  func settle(_ account: Int64) throws {
+    try change { (_, _) throws(AppStoreError) in
+      var ledger = try self.ledger(of: account)
+      try booking { () throws(LedgerRefusal) in
+        if let posting = try ledger.settle(day) { post(posting, of: account) }
+      }
+    }
+  }
+
   private func change<Value>(
     _ body: (BrokerTable, Int64) throws(AppStoreError) -> Value
   ) throws -> Value {

@@ -62,6 +62,12 @@ final class TradingFixture: Sendable {
       .post, "/v1/account/deposits", #"{"amount":"\#(amount)","type":"bank"}"#, key: "first-money")
   }
 
+  func listen<Result: Sendable>(
+    body: @escaping @Sendable (_ port: Int) async throws -> Result
+  ) async throws -> Result {
+    try await LiveServer.run(served.gateway, parts, body: body)
+  }
+
   /// - Returns: its number.
   func buy(_ quantity: Int, limit: String, _ symbol: String = "sh600000") async throws -> Int64 {
     let reply = try await ask(

@@ -6,6 +6,10 @@ enum DoorRegistry {
     return AlpacaRoutes(market: market).all + UDFRoutes(market: market).all
   }
 
+  static func trading(_ service: TradingService) -> [Route] {
+    AlpacaTradingRoutes(service: service).all
+  }
+
   /// - Parameter market: the newest published state.
   static func streams(market: @escaping @Sendable () -> MarketState) -> [any StreamDoor] {
     [AlpacaStream(market: market)]

@@ -8,7 +8,7 @@ extension JSONWriter {
   mutating func write(_ account: PaperAccount) {
     member("id") { $0.string(String(account.id)) }
     member("name") { $0.string(account.name) }
-    member("market") { $0.string(account.market.rawValue) }
+    member("market") { $0.string(account.market.name) }
     member("currency") { $0.string(account.currency) }
     member("createdAt") { $0.moment(account.createdAt, in: account.market.zone) }
     let balance = (try? account.available + account.frozen) ?? account.available

@@ -8,7 +8,7 @@ extension Schema {
     "Account",
     .object([
       Member("id", .string), Member("name", .string),
-      Member("market", .choice(PaperMarket.allCases.map(\.rawValue))),
+      Member("market", .choice(PaperMarket.allCases.map(\.name))),
       Member("currency", .string), Member("createdAt", .moment), Member("balance", .decimal),
       Member("available", .decimal), Member("frozen", .decimal),
     ]))

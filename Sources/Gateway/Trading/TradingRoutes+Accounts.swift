@@ -10,7 +10,7 @@ private struct AccountBody: Decodable {
 
   static let schema = Schema.object([
     .init("name", .text(charactersMax: LedgerTable.nameCharactersMax)),
-    .init("market", .choice(PaperMarket.allCases.map(\.rawValue))),
+    .init("market", .choice(PaperMarket.allCases.map(\.name))),
   ])
 }
 
@@ -100,7 +100,7 @@ extension TradingRoutes {
       let identity = try context.principal.identity(with: .trade)
       let request = TradingRequest(identity: identity, arguments: arguments)
       let body = try request.body(AccountBody.self)
-      guard let market = PaperMarket(rawValue: body.market) else {
+      guard let market = PaperMarket.allCases.first(where: { $0.name == body.market }) else {
         throw Problem.invalid("market", expected: "A or US", found: body.market)
       }
       let account = try await service.run { (connection) throws(AppStoreError) in

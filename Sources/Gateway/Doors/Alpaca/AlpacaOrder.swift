@@ -1,0 +1,275 @@
+/// Orders, accounts and activities as Alpaca writes them.
+
+import AppStore
+import Foundation
+import HTTPTypes
+import Market
+import PaperTrading
+
+/// Numbers of ours as UUIDs, which clients want (RFC 9562, version 8).
+enum AlpacaID: String, Sendable {
+  case account = "0000000a", order = "0000000b"
+
+  /// 60 bits.
+  private static let digits = 15
+
+  func text(_ number: Int64) -> String {
+    let hex = String(UInt64(number), radix: 16)
+    let padded = String(repeating: "0", count: Self.digits - hex.count) + hex
+    return "\(rawValue)-0000-8000-8\(padded.prefix(3))-\(padded.dropFirst(3))"
+  }
+
+  func number(_ text: String) -> Int64? {
+    let digits = text.lowercased().filter { $0 != "-" }.suffix(Self.digits)
+    guard let number = Int64(digits, radix: 16), number > 0, self.text(number) == text.lowercased()
+    else { return nil }
+    return number
+  }
+}
+
+/// The body of an order, numbers in quotes.
+struct AlpacaOrderBody: Decodable {
+  var symbol: String
+  var side: String
+  var type: String
+  var qty: String?
+  var notional: String?
+  var timeInForce: String?
+  var limitPrice: String?
+  var stopPrice: String?
+  var trailPrice: String?
+  var trailPercent: String?
+  var extendedHours: Bool?
+  var orderClass: String?
+  var clientOrderID: String?
+
+  enum CodingKeys: String, CodingKey {
+    case symbol, side, type, qty, notional
+    case timeInForce = "time_in_force"
+    case limitPrice = "limit_price"
+    case stopPrice = "stop_price"
+    case trailPrice = "trail_price"
+    case trailPercent = "trail_percent"
+    case extendedHours = "extended_hours"
+    case orderClass = "order_class"
+    case clientOrderID = "client_order_id"
+  }
+
+  static let schema = Schema.either(
+    .either(schema("market"), schema("limit", needs: ["limit_price"])),
+    .either(
+      schema("stop", needs: ["stop_price"]),
+      schema("stop_limit", needs: ["limit_price", "stop_price"])))
+
+  static let forces = ["day", "gtc", "ioc", "fok"]
+
+  private static func schema(_ type: String, needs: [String] = []) -> Schema {
+    .object(
+      [
+        .init("symbol", .text(charactersMax: 32)), .init("side", .choice(["buy", "sell"])),
+        .init("type", .choice([type])), .init("qty", AlpacaNumbers.schema(.quantity)),
+        .init("time_in_force", .choice(forces)),
+        .init("client_order_id", .matching(.key), isRequired: false),
+      ] + needs.map { .init($0, AlpacaNumbers.schema(.price)) })
+  }
+
+  /// In the form of our own API.
+  /// - Throws: 422 of what is not offered here.
+  func order() throws(Problem) -> OrderBody {
+    let missing = [
+      ("notional", notional), ("trail_price", trailPrice), ("trail_percent", trailPercent),
+      ("order_class", ["", "simple", nil].contains(orderClass) ? nil : orderClass),
+      ("extended_hours", extendedHours == true ? "true" : nil),
+    ]
+    for (field, value) in missing {
+      if let value { throw .notOffered(field, found: value) }
+    }
+    guard let qty else { throw .notOffered("qty", found: "nothing") }
+    if let clientOrderID, !TextPattern.key.matches(clientOrderID) {
+      throw .unstorable("client_order_id", expected: TextPattern.key.expectation)
+    }
+    return OrderBody(
+      stockSymbol: symbol, side: side, type: type, quantity: qty, timeInForce: timeInForce,
+      limitPrice: limitPrice, stopPrice: stopPrice)
+  }
+}
+
+struct AlpacaChangeBody: Decodable {
+  var qty: String?
+  var timeInForce: String?
+  var limitPrice: String?
+  var stopPrice: String?
+  var trail: String?
+  var clientOrderID: String?
+
+  enum CodingKeys: String, CodingKey {
+    case qty, trail
+    case timeInForce = "time_in_force"
+    case limitPrice = "limit_price"
+    case stopPrice = "stop_price"
+    case clientOrderID = "client_order_id"
+  }
+
+  static let schema = Schema.object([
+    .init("qty", AlpacaNumbers.schema(.quantity), isRequired: false),
+    .init("limit_price", AlpacaNumbers.schema(.price), isRequired: false),
+    .init("stop_price", AlpacaNumbers.schema(.price), isRequired: false),
+    .init("time_in_force", .choice(AlpacaOrderBody.forces), isRequired: false),
+    .init("client_order_id", .matching(.key), isRequired: false),
+  ])
+
+  func change() throws(Problem) -> OrderChange {
+    if let trail { throw .notOffered("trail", found: trail) }
+    if let clientOrderID, !TextPattern.key.matches(clientOrderID) {
+      throw .unstorable("client_order_id", expected: TextPattern.key.expectation)
+    }
+    return try OrderChangeBody(
+      quantity: qty, timeInForce: timeInForce, limitPrice: limitPrice, stopPrice: stopPrice
+    ).change()
+  }
+}
+
+extension Problem {
+  static func notOffered(_ field: String, found: String) -> Problem {
+    Problem(
+      .unprocessableContent, code: "not_offered",
+      title: "Orders on paper are of a quantity, simple, and market, limit, stop or stop_limit.",
+      faults: [Fault(field: field, expected: "a value that is offered", found: found)])
+  }
+
+  /// Alpaca answers 422 to a value that is not valid, and 400 to what is no JSON.
+  var asUnprocessable: Problem {
+    guard status == .badRequest else { return self }
+    return Problem(.unprocessableContent, code: code, title: title, faults: faults)
+  }
+}
+
+extension HTTPResponse.Status {
+  /// One result for each of several.
+  static let several = HTTPResponse.Status(code: 207, reasonPhrase: "Multi-Status")
+}
+
+extension OrderKind {
+  var alpacaName: String {
+    switch self {
+    case .limit, .ownBest, .oppositeBest: "limit"
+    case .stop: "stop"
+    case .stopLimit: "stop_limit"
+    default: "market"
+    }
+  }
+}
+
+extension OrderState {
+  /// A name of Alpaca's that its clients know.
+  var alpacaName: String {
+    switch self {
+    case .received: "pending_new"
+    case .accepted: "new"
+    case .cancelled: "canceled"
+    default: name
+    }
+  }
+}
+
+/// A line of the log as Alpaca's activity.
+struct AlpacaActivity: Sendable {
+  let row: TransactionLogRow
+  let type: String
+
+  /// By type, the kinds of the log.
+  static let kinds: KeyValuePairs = [
+    "FILL": ["Buy-Order", "Sell-Order", "Auto-Buy"], "CSD": ["deposit"], "CSW": ["withdrawal"],
+    "DIV": ["dividend"], "SPLIT": ["bonus"], "MISC": ["reversal"],
+  ]
+
+  init(_ row: TransactionLogRow) {
+    self.row = row
+    type = Self.kinds.first { $0.value.contains(row.kind) }?.key ?? "MISC"
+  }
+}
+
+extension JSONWriter {
+  mutating func write(_ activity: AlpacaActivity, zone: MarketZone) {
+    let row = activity.row
+    member("id") { $0.string(String(row.sequence)) }
+    member("activity_type") { $0.string(activity.type) }
+    member("net_amount") { $0.decimal(row.amount) }
+    if activity.type == "FILL" {
+      member("transaction_time") { $0.moment(row.at, in: zone) }
+      member("type") { $0.string("fill") }
+      member("side") { $0.string(row.kind == "Sell-Order" ? "sell" : "buy") }
+      if let id = row.orderID { member("order_id") { $0.string(AlpacaID.order.text(id)) } }
+    } else {
+      member("date") { $0.day(zone.day(at: row.at)) }
+      member("status") { $0.string("executed") }
+      member("description") { $0.string(row.description) }
+    }
+    if let symbol = row.symbol { member("symbol") { $0.string(symbol.description) } }
+    if let quantity = row.quantity { member("qty") { $0.decimal(quantity) } }
+    if let price = row.price { member("price") { $0.decimal(price) } }
+  }
+
+  mutating func write(alpaca portfolio: Portfolio) {
+    let account = portfolio.account
+    let lastEquity = (try? portfolio.equity - portfolio.profitToday) ?? portfolio.equity
+    member("id") { $0.string(AlpacaID.account.text(account.id)) }
+    member("account_number") { $0.string("PA\(account.id)") }
+    member("status") { $0.string("ACTIVE") }
+    member("currency") { $0.string(account.currency) }
+    member("created_at") { $0.moment(account.createdAt, in: account.market.zone) }
+    member("cash") { $0.decimal(portfolio.cash) }
+    for name in ["buying_power", "regt_buying_power", "non_marginable_buying_power"] {
+      member(named: name) { $0.decimal(account.available) }
+    }
+    member("portfolio_value") { $0.decimal(portfolio.equity) }
+    member("equity") { $0.decimal(portfolio.equity) }
+    member("last_equity") { $0.decimal(lastEquity) }
+    member("long_market_value") { $0.decimal(portfolio.value) }
+    for name in ["short_market_value", "initial_margin", "maintenance_margin"] {
+      member(named: name) { $0.string("0") }
+    }
+    member("multiplier") { $0.string("1") }
+    for name in [
+      "pattern_day_trader", "trading_blocked", "transfers_blocked", "account_blocked",
+      "trade_suspended_by_user", "shorting_enabled",
+    ] { member(named: name) { $0.boolean(false) } }
+  }
+
+  mutating func write(alpaca record: OrderRecord, in state: MarketState) {
+    let order = record.order
+    let known = ListedStock(order.symbol, in: state)
+    func moment(_ text: inout JSONWriter, _ states: Set<OrderState>, _ at: Timestamp?) {
+      let value = states.contains(record.state) ? at : nil
+      text.optional(value) { $0.moment($1, in: known.zone) }
+    }
+    member("id") { $0.string(AlpacaID.order.text(order.id)) }
+    member("client_order_id") { $0.string(record.key) }
+    member("created_at") { $0.moment(record.acceptedAt, in: known.zone) }
+    member("updated_at") { $0.moment(record.updatedAt, in: known.zone) }
+    member("submitted_at") { $0.moment(record.acceptedAt, in: known.zone) }
+    member("filled_at") { moment(&$0, [.filled], record.execution?.lastAt) }
+    member("expired_at") { moment(&$0, [.expired], record.updatedAt) }
+    member("canceled_at") { moment(&$0, [.cancelled], record.updatedAt) }
+    member("replaced_at") { moment(&$0, [.replaced], record.updatedAt) }
+    for name in ["failed_at", "replaced_by", "replaces", "notional", "legs", "hwm"] {
+      member(named: name) { $0.null() }
+    }
+    member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
+    member("symbol") { $0.string(order.symbol.description) }
+    member("asset_class") { $0.string("us_equity") }
+    member("qty") { $0.decimal(order.quantity) }
+    member("filled_qty") { $0.decimal(record.filled) }
+    member("filled_avg_price") { $0.optional(record.execution?.averagePrice) { $0.decimal($1) } }
+    member("order_class") { $0.string("simple") }
+    member("order_type") { $0.string(order.kind.alpacaName) }
+    member("type") { $0.string(order.kind.alpacaName) }
+    member("side") { $0.string(order.side.name) }
+    member("time_in_force") { $0.string(order.timeInForce.name) }
+    member("limit_price") { $0.optional(order.limit) { $0.decimal($1) } }
+    member("stop_price") { $0.optional(order.stop) { $0.decimal($1) } }
+    member("status") { $0.string(record.state.alpacaName) }
+    member("extended_hours") { $0.boolean(false) }
+    member("candled") { $0.object { $0.write(placeOf: record, stock: known.stock) } }
+  }
+}

@@ -1,0 +1,198 @@
+/// Alpaca's positions: what is held, and closing it by a market order.
+
+import AppStore
+import HTTPTypes
+import Hummingbird
+import Market
+import PaperTrading
+import Reader
+
+extension AlpacaTradingRoutes {
+  private static let position = Schema.named(
+    "AlpacaPosition",
+    .object(
+      [
+        "asset_id", "symbol", "exchange", "asset_class", "avg_entry_price", "qty", "qty_available",
+        "side", "market_value", "cost_basis", "unrealized_pl", "unrealized_intraday_pl",
+      ].map { .init($0, .string) }
+        + [.init("current_price", .optionalString), .init("candled", .object([]))]))
+
+  private static let symbol = Parameter(
+    "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
+    example: "sh600519")
+
+  private static let closing = [
+    Parameter("qty", .matching(.quantity), summary: "How much of it.", example: "100"),
+    Parameter(
+      "percentage", .matching(.quantity), summary: "How much of it, in whole shares.",
+      example: "50"),
+  ]
+
+  var positions: [Route] {
+    [
+      route(
+        "/v2/positions", summary: "Alpaca: what is held.", answer: .array(of: Self.position)
+      ) { (routes, call) throws(Problem) in
+        let held = try await routes.service.portfolio(of: call.account).holdings
+        let state = routes.service.memory.state
+        return .own { text in
+          text.array { list in
+            for holding in held { list.object { $0.write(alpaca: holding, in: state) } }
+          }
+        }
+      },
+      route(
+        "/v2/positions/{symbol}", summary: "Alpaca: what is held of one.",
+        parameters: [Self.symbol], answer: Self.position
+      ) { (routes, call) throws(Problem) in
+        let holding = try await routes.holding(call)
+        let state = routes.service.memory.state
+        return .own { text in text.object { $0.write(alpaca: holding, in: state) } }
+      },
+      route(
+        "/v2/positions/{symbol}", method: .delete,
+        summary: "Alpaca: sells what is held of one, by a market order.",
+        parameters: [Self.symbol] + Self.closing, answer: Self.order
+      ) { (routes, call) throws(Problem) in
+        let holding = try await routes.holding(call)
+        let quantity = try call.quantity(of: holding.record.quantity)
+        let id = try await routes.sell(holding, quantity: quantity, of: call)
+        return routes.answer(try await routes.order(id, of: call))
+      },
+      route(
+        "/v2/positions", method: .delete, summary: "Alpaca: sells all that is held, by market orders.",
+        parameters: [
+          Parameter(
+            "cancel_orders", .choice(["true", "false", "True", "False"]),
+            summary: "Cancels all open orders before.", example: "true")
+        ], status: .several,
+        answer: .array(
+          of: .object([
+            .init("symbol", .string), .init("status", .integer), .init("body", .object([])),
+          ]))
+      ) { (routes, call) throws(Problem) in try await routes.closeAll(call) },
+    ]
+  }
+
+  private func holding(_ call: AlpacaCall) async throws(Problem) -> ValuedHolding {
+    let name = call.arguments["symbol"] ?? ""
+    let state = service.memory.state
+    let held = try await service.portfolio(of: call.account).holdings
+    let symbol = state.directory.place(spelling: name).map { state.directory[$0].symbol }
+    let found = held.first { holding in
+      holding.record.symbol == symbol
+        || ListedStock(holding.record.symbol, in: state).series?.assetID == name.lowercased()
+    }
+    guard let found else {
+      throw Problem(.notFound, code: "unknown_position", title: "position does not exist")
+    }
+    return found
+  }
+
+  private func sell(
+    _ holding: ValuedHolding, quantity: ExactDecimal, of call: AlpacaCall
+  ) async throws(Problem) -> Int64 {
+    let kind = try OrderBody.kind("market", hasBook: call.account.market == .mainland)
+    return try await execute(
+      .order(
+        OrderRequest(
+          symbol: holding.record.symbol, side: .sell, kind: kind, quantity: quantity)), of: call)
+  }
+
+  private func closeAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    if call.arguments["cancel_orders"]?.lowercased() == "true" { _ = try await cancelAll(call) }
+    var results: [(holding: ValuedHolding, result: Result<OrderRecord, Problem>)] = []
+    for holding in try await service.portfolio(of: call.account).holdings {
+      do throws(Problem) {
+        let id = try await sell(holding, quantity: holding.record.quantity, of: call)
+        results.append((holding, .success(try await order(id, of: call))))
+      } catch {
+        if error.status == .serviceUnavailable { throw error }
+        results.append((holding, .failure(error)))
+      }
+    }
+    let state = service.memory.state
+    return .own(.several) { text in
+      text.array { list in
+        for (holding, result) in results {
+          list.object { $0.write(closing: holding, result, in: state) }
+        }
+      }
+    }
+  }
+}
+
+extension AlpacaCall {
+  private static let whole = ExactDecimal(100)
+
+  fileprivate func quantity(of held: ExactDecimal) throws(Problem) -> ExactDecimal {
+    if let text = arguments["qty"] { return try text.decimal("qty", .quantity) }
+    guard let text = arguments["percentage"] else { return held }
+    let percent = try text.decimal("percentage", .quantity)
+    guard percent <= Self.whole,
+      let hundredths = try? (held * percent).divided(by: Self.whole, scale: 2)
+    else {
+      throw Problem(
+        .conflict, code: "invalid_argument", title: "percentage: expected one from 0 to 100")
+    }
+    let shares = hundredths.rounded(places: 0)
+    let isUp = shares > hundredths
+    return isUp ? (try? shares - ExactDecimal(1)) ?? shares : shares
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(alpaca holding: ValuedHolding, in state: MarketState) {
+    let (record, price) = (holding.record, holding.price)
+    let known = ListedStock(record.symbol, in: state)
+    let valueBefore = (try? holding.value - holding.profitToday) ?? .zero
+    func ratio(_ profit: ExactDecimal, _ whole: ExactDecimal) -> String {
+      (try? profit.divided(by: whole, scale: 6))?.description ?? "0"
+    }
+    member("asset_id") { $0.string(known.series?.assetID ?? AlpacaID.account.text(0)) }
+    member("symbol") { $0.string(record.symbol.description) }
+    member("exchange") { $0.string("") }
+    member("asset_class") { $0.string("us_equity") }
+    member("asset_marginable") { $0.boolean(false) }
+    member("avg_entry_price") { $0.decimal(record.averagePrice ?? .zero) }
+    member("qty") { $0.decimal(record.quantity) }
+    member("qty_available") { $0.decimal(holding.sellable) }
+    member("side") { $0.string("long") }
+    member("market_value") { $0.decimal(holding.value) }
+    member("cost_basis") { $0.decimal(holding.cost) }
+    member("unrealized_pl") { $0.decimal(holding.profit) }
+    member("unrealized_plpc") { $0.string(ratio(holding.profit, holding.cost)) }
+    member("unrealized_intraday_pl") { $0.decimal(holding.profitToday) }
+    member("unrealized_intraday_plpc") { $0.string(ratio(holding.profitToday, valueBefore)) }
+    member("current_price") { $0.optional(price.last) { $0.decimal($1) } }
+    member("lastday_price") { $0.optional(price.previousClose) { $0.decimal($1) } }
+    member("candled") { ours in
+      ours.object { ours in
+        ours.member("exUnbooked") { $0.boolean(holding.isActionMissing) }
+        ours.member("stale") { $0.boolean(price.isStale) }
+      }
+    }
+  }
+
+  fileprivate mutating func write(
+    closing holding: ValuedHolding, _ result: Result<OrderRecord, Problem>, in state: MarketState
+  ) {
+    let symbol = holding.record.symbol.description
+    member("symbol") { $0.string(symbol) }
+    switch result {
+    case .success(let record):
+      member("order_id") { $0.string(AlpacaID.order.text(record.order.id)) }
+      member("status") { $0.integer(200) }
+      member("body") { $0.object { $0.write(alpaca: record, in: state) } }
+    case .failure(let problem):
+      member("status") { $0.integer(Int64(problem.status.code)) }
+      member("body") { body in
+        body.object { body in
+          body.member("code") { $0.integer(Int64(problem.status.code) * 100_000 + 10_000) }
+          body.member("message") { $0.string(problem.title) }
+          body.member("symbol") { $0.string(symbol) }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import HTTPTypes
+import Market
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+/// Alpaca's trading API: unmodified alpaca-py, in the version of Tests/requirements.txt, and what it
+/// does not try.
+@Suite(.ownThread) struct AlpacaTradingTests {
+  @Test("alpaca-py trades: account, orders, positions, history")
+  func peer() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    let id = try await fixture.buy(100, limit: "10.02", "sh600001")
+    try await fixture.broker.fill(id, quantity: 100, price: try ExactDecimal("10.01"))
+    try await fixture.broker.settle(1)
+    let secret = fixture.alice
+    let outcome = try await fixture.listen { port in
+      try PythonScript.run(
+        "Tests/Peers/alpaca_trading.py", ["\(port)"], environment: ["SECRET": secret])
+    }
+    #expect(outcome.status == 0 && outcome.output.contains("all calls answered"), "\(outcome)")
+  }
+
+  @Test("a number is read digit by digit, whatever a binary number would make of it")
+  func numbers() throws {
+    let json = #"{"qty": 100.0, "limit_price":1700.01,"a":"1\"2 3\\","b":[-1e5,true],"c":null}"#
+    let quoted = try AlpacaNumbers.quoted(Array(json.utf8))
+    #expect(
+      String(decoding: quoted, as: UTF8.self)
+        == #"{"qty": "100.0", "limit_price":"1700.01","a":"1\"2 3\\","b":["-1e5",true],"c":null}"#)
+    for wrong in ["", "[1]", #"{"qty":01}"#, #"{"qty":1."#] {
+      #expect(throws: Problem.self) { try AlpacaNumbers.quoted(Array(wrong.utf8)) }
+    }
+  }
+
+  @Test("what is not offered is said in Alpaca's format, with its codes")
+  func errors() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund("1000.00")
+    let order = #"{"symbol":"sh600000","side":"buy","type":"limit","time_in_force":"day""#
+    let cases: [(body: String, code: Int)] = [
+      (order + #","qty":100.0,"limit_price":1700.01}"#, 40_310_000),
+      (order + #","notional":100}"#, 42_210_000),
+      (order + #","qty":100,"limit_price":-5}"#, 42_210_000),
+      (order + #","qty":100}"#, 42_210_000), (order + #","qty":true}"#, 42_210_000),
+      (order + #","qty":100,"limit_price":1,"order_class":"bracket"}"#, 42_210_000),
+      (order + #","qty":100,"limit_price":1,"client_order_id":"a b"}"#, 42_210_000),
+      (order.replacing("sh600000", with: "nothing") + #","qty":1,"limit_price":1}"#, 40_410_000),
+      ("{", 40_010_001),
+    ]
+    for (body, code) in cases {
+      let reply = try await fixture.ask(.post, "/v2/orders", body)
+      #expect(reply.text("code") == "\(code)" && reply.status == code / 100_000, "\(body) \(reply)")
+    }
+    let reader = try await fixture.ask(.post, "/v2/orders", order + "}", as: fixture.reader)
+    #expect(reader.text("code") == "40310000", "\(reader)")
+    let none = try await fixture.ask(.get, "/v2/account", as: fixture.bob)
+    #expect(none.text("code") == "40410000", "\(none)")
+  }
+
+  @Test("an identifier of the API is a number of ours, and no other text is one")
+  func identifiers() {
+    for number in [1, 17, 1 << 40, (1 << 60) - 1] as [Int64] {
+      let text = AlpacaID.order.text(number)
+      #expect(UUID(uuidString: text) != nil && AlpacaID.order.number(text) == number, "\(text)")
+      #expect(AlpacaID.account.number(text) == nil)
+    }
+    for text in ["", "17", "0000000b-0000-4000-8000-000000000001", AlpacaID.order.text(0)] {
+      #expect(AlpacaID.order.number(text) == nil, "\(text)")
+    }
+  }
+}

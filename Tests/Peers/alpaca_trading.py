@@ -1,0 +1,91 @@
+"""Trades on the gateway at PORT with unmodified alpaca-py: an account with money, 100 shares of
+sh600001 to sell, and a broker that fills market orders at 10.00 and lets limit orders rest."""
+
+import os
+import sys
+from uuid import UUID
+
+from alpaca.common.exceptions import APIError
+from alpaca.trading.client import TradingClient
+from alpaca.trading.enums import OrderSide, OrderStatus, QueryOrderStatus, TimeInForce
+from alpaca.trading.requests import (
+    ClosePositionRequest,
+    GetOrderByIdRequest,
+    GetOrdersRequest,
+    GetPortfolioHistoryRequest,
+    LimitOrderRequest,
+    MarketOrderRequest,
+    ReplaceOrderRequest,
+    StopLimitOrderRequest,
+)
+
+client = TradingClient("id", os.environ["SECRET"], url_override=f"http://127.0.0.1:{sys.argv[1]}")
+
+
+def refused(call, status, code):
+    try:
+        call()
+    except APIError as error:
+        assert (error.status_code, error.code) == (status, code), (error.status_code, error.code)
+    else:
+        raise AssertionError("not refused")
+
+
+account = client.get_account()
+assert account.status.value == "ACTIVE" and account.currency == "CNY", account
+assert not account.trading_blocked and float(account.cash) > 0, account
+settings = client.get_account_configurations()
+assert client.set_account_configurations(settings) == settings
+
+buy = dict(symbol="600000.SH", side=OrderSide.BUY, time_in_force=TimeInForce.DAY)
+first = client.submit_order(
+    LimitOrderRequest(qty=300, limit_price=10.02, client_order_id="first", **buy))
+assert first.status == OrderStatus.NEW and first.client_order_id == "first", first
+assert (first.symbol, first.qty, first.limit_price) == ("sh600000", "300", "10.02"), first
+again = client.submit_order(
+    LimitOrderRequest(qty=300, limit_price=10.02, client_order_id="first", **buy))
+assert again.id == first.id
+assert client.get_order_by_id(first.id, GetOrderByIdRequest(nested=True)).id == first.id
+assert client.get_order_by_client_id("first").id == first.id
+found = client.get_orders(
+    GetOrdersRequest(
+        status=QueryOrderStatus.OPEN, symbols=["600000.SH"], side=OrderSide.BUY, limit=5,
+        after="2026-07-01T00:00:00Z", nested=True))
+assert [order.id for order in found] == [first.id], found
+second = client.replace_order_by_id(first.id, ReplaceOrderRequest(qty=200, limit_price=10.05))
+assert (second.qty, second.limit_price) == ("200", "10.05") and second.id != first.id
+assert client.get_order_by_id(first.id).status == OrderStatus.REPLACED
+client.cancel_order_by_id(second.id)
+assert client.get_order_by_id(second.id).status == OrderStatus.CANCELED
+refused(lambda: client.cancel_order_by_id(second.id), 404, 40410000)
+
+third = client.submit_order(MarketOrderRequest(qty=100.0, **buy))
+assert third.status == OrderStatus.FILLED and float(third.filled_avg_price) == 10, third
+resting = client.submit_order(
+    StopLimitOrderRequest(qty=100, limit_price=9.99, stop_price=10.5, **buy))
+assert resting.stop_price == "10.50" or resting.stop_price == "10.5", resting
+refused(lambda: client.submit_order(
+    LimitOrderRequest(qty=999999, limit_price=1700.01, **buy)), 403, 40310000)
+refused(lambda: client.submit_order(MarketOrderRequest(notional=100, **buy)), 422, 42210000)
+refused(lambda: client.get_order_by_id(UUID(int=17)), 404, 40410000)
+
+positions = {position.symbol: position for position in client.get_all_positions()}
+assert sorted(positions) == ["sh600000", "sh600001"], positions
+held = client.get_open_position("600000.SH")
+assert (held.qty, held.qty_available, float(held.avg_entry_price)) == ("100", "0", 10), held
+assert client.get_open_position(held.asset_id).symbol == "sh600000"
+refused(lambda: client.get_open_position("sh600002"), 404, 40410000)
+refused(lambda: client.close_position("sh600000"), 403, 40310000)
+sold = client.close_position("sh600001", ClosePositionRequest(percentage="50"))
+assert (sold.side, sold.qty, sold.status) == (OrderSide.SELL, "50", OrderStatus.FILLED), sold
+closed = {entry.symbol: entry for entry in client.close_all_positions(cancel_orders=True)}
+assert closed["sh600001"].status == 200 and closed["sh600000"].status == 403, closed
+assert client.get_order_by_id(resting.id).status == OrderStatus.CANCELED
+assert client.cancel_orders() == []
+
+history = client.get_portfolio_history(GetPortfolioHistoryRequest(period="1M", timeframe="1D"))
+assert len(history.timestamp) == len(history.equity) > 0, history
+kinds = [row["activity_type"] for row in client.get("/account/activities")]
+assert kinds[0] == "FILL" and kinds[-1] == "CSD", kinds
+assert {row["side"] for row in client.get("/account/activities/FILL")} == {"buy", "sell"}
+print("all calls answered")
