@@ -290,8 +290,7 @@ let package = Package(
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
         "PaperTrading", "AppStore", "Alerts", "Page", "Gateway", "HostileGateway", "Operations",
-        "TestSupport",
-        "TestTraits", log,
+        "TestSupport", "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
     tests("PageTests", ["TestSupport", "TestTraits"]),

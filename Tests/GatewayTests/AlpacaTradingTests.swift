@@ -7,8 +7,8 @@ import Testing
 
 @testable import Gateway
 
-/// Alpaca's trading API: unmodified alpaca-py, in the version of Tests/requirements.txt, and what it
-/// does not try.
+/// Alpaca's trading API: unmodified alpaca-py, in the version of Tests/requirements.txt, and what
+/// it does not try.
 @Suite(.ownThread) struct AlpacaTradingTests {
   @Test("alpaca-py trades: account, orders, positions, history")
   func peer() async throws {

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 extension GoldenAnswerTests {
   private static let order =
     #"{"stockSymbol":"600000.SH","side":"buy","type":"limit","quantity":"300","limitPrice":"10.02""#
@@ -58,7 +60,7 @@ extension GoldenAnswerTests {
       "trade-queue", "/v1/queue-purchases", status: 201, method: .post,
       body: #"{"stockSymbol":"sh600000","quantity":"200","triggers":[{"kind":"atLimitUp"}]}"#),
     Case("trade-queue-list", "/v1/queue-purchases?status=open"),
-    Case("trade-queue-disarmed", "/v1/queue-purchases/9", method: .delete),
+    Case("trade-queue-disarmed", "/v1/queue-purchases/8", method: .delete),
     Case("trade-queue-unknown", "/v1/queue-purchases/99", status: 404, method: .delete),
   ]
 

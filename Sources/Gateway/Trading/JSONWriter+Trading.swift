@@ -1,3 +1,5 @@
+/// Accounts, orders and holdings as the gateway's own API writes them.
+
 import AppStore
 import Market
 import PaperTrading

@@ -26,7 +26,7 @@ struct PortfolioHistory: Sendable {
   }
 
   /// Of the days with a close or a posting, from the account's first one on, oldest first. A day
-  /// without a close of an instrument has the one before.
+  /// without a close of an instrument has the one before; one on which there is none is left out.
   func days(from first: TradingDay) throws(ExactDecimalError) -> [PortfolioDay] {
     let known = Set(changes.map(\.day)).union(closes.values.flatMap(\.keys))
     let byDay = Dictionary(grouping: changes, by: \.day)
@@ -46,10 +46,11 @@ struct PortfolioHistory: Sendable {
         }
       }
       guard day >= max(first, opened) else { continue }
+      let held = shares.filter { !$0.value.isZero }
+      guard held.keys.allSatisfy({ prices[$0] != nil }) else { continue }
       var value = ExactDecimal(units: 0, scale: 2)
-      for (symbol, quantity) in shares where !quantity.isZero {
-        guard let price = prices[symbol] else { continue }
-        value = try value + (try (price * quantity).rescaled(places: 2))
+      for (symbol, quantity) in held {
+        value = try value + (try ((prices[symbol] ?? .zero) * quantity).rescaled(places: 2))
       }
       let equity = try cash + value
       days.append(
@@ -78,11 +79,12 @@ extension TradingService {
         if case .shares(let symbol) = change.unit { return symbol }
         return nil
       })
-    let listed = symbols.compactMap { symbol in
-      state.directory.meant(by: symbol).map { state.directory[$0] }
-    }
+    let places = symbols.compactMap { state.directory.meant(by: $0) }
+    let listed = places.map { state.directory[$0] }
+    // The day that is not over has its newest prices.
+    let newest = Self.newestPrices(at: places, in: state)
     let closes = try await query { (reader) throws(StoreError) in
-      var closes: [Symbol: [TradingDay: ExactDecimal]] = [:]
+      var closes = newest
       for series in listed {
         var query = CandleQuery(series.symbol, timeframe: .day1)
         query.source = series.sourceName
@@ -101,6 +103,17 @@ extension TradingService {
     } catch {
       throw .internalError
     }
+  }
+
+  private static func newestPrices(
+    at places: [SeriesPlace], in state: MarketState
+  ) -> [Symbol: [TradingDay: ExactDecimal]] {
+    var prices: [Symbol: [TradingDay: ExactDecimal]] = [:]
+    for place in places {
+      guard let figures = state.figures[place.index], let price = figures.price else { continue }
+      prices[state.directory[place].symbol] = [figures.tradingDay: price]
+    }
+    return prices
   }
 
   /// Longer than any holidays.

@@ -46,7 +46,8 @@ struct QueuePlace: Sendable {
     at limit: ExactDecimal, in levels: [PublishedStock.Level], isBuy: Bool
   ) -> ExactDecimal? {
     if let level = levels.first(where: { $0.price.value == limit }) { return level.volume.value }
-    let isBeyond = levels.count >= levelsMax
+    let isBeyond =
+      levels.count >= levelsMax
       && (levels.last.map { isBuy ? limit < $0.price.value : limit > $0.price.value } ?? false)
     return isBeyond ? nil : .zero
   }

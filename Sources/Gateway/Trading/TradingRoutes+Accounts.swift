@@ -1,3 +1,5 @@
+/// Accounts and their money.
+
 import AppStore
 import HTTPTypes
 import Hummingbird

@@ -1,3 +1,5 @@
+/// Orders of the app's documents: by page, one, placed, cancelled, replaced.
+
 import AppStore
 import HTTPTypes
 import Hummingbird
@@ -17,7 +19,8 @@ extension TradingRoutes {
             example: "OPEN"),
           Self.page, MarketRoutes.limit(Self.rowsMax),
         ],
-        summary: "Orders, newest first, by page. One that was refused was no order: its request has "
+        summary:
+          "Orders, newest first, by page. One that was refused was no order: its request has "
           + "the reason."
       ) { (routes, request) throws(Problem) in try await routes.list(request) },
       reading(

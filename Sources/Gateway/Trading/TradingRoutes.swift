@@ -57,7 +57,9 @@ package struct TradingRoutes: Sendable {
       path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
       status: status, answer: answer, others: [DeclaredAnswer(.accepted, .pendingCommand)],
       body: body,
-      problems: [.notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable]
+      problems: [
+        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
+      ]
     ) { arguments, _, context in
       let identity = try context.principal.identity(with: .trade)
       return try await respond(self, TradingRequest(identity: identity, arguments: arguments))

@@ -8,7 +8,8 @@ import PaperTrading
 
 /// Numbers of ours as UUIDs, which clients want (RFC 9562, version 8).
 enum AlpacaID: String, Sendable {
-  case account = "0000000a", order = "0000000b"
+  case account = "0000000a"
+  case order = "0000000b"
 
   /// 60 bits.
   private static let digits = 15

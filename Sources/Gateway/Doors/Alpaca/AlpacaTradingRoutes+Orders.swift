@@ -35,7 +35,8 @@ extension AlpacaTradingRoutes {
     example: "true")
 
   private static let listParameters = [
-    Parameter("status", .choice(["open", "closed", "all"]), summary: "open if absent.", example: "all"),
+    Parameter(
+      "status", .choice(["open", "closed", "all"]), summary: "open if absent.", example: "all"),
     Parameter(
       "limit", .integer(1...ordersMax), summary: "How many at most; 50 if absent.", example: "50"),
     Parameter("after", .moment, summary: "Submitted later.", example: "2026-07-06"),
@@ -57,7 +58,8 @@ extension AlpacaTradingRoutes {
         answer: .array(of: Self.order)
       ) { (routes, call) throws(Problem) in try await routes.list(call) },
       route(
-        "/v2/orders", method: .delete, summary: "Alpaca: cancels all open orders.", status: .several,
+        "/v2/orders", method: .delete, summary: "Alpaca: cancels all open orders.",
+        status: .several,
         answer: .array(of: .object([.init("id", .string), .init("status", .integer)]))
       ) { (routes, call) throws(Problem) in
         let results = try await routes.cancelAll(call)

@@ -60,7 +60,8 @@ extension AlpacaTradingRoutes {
         return routes.answer(try await routes.order(id, of: call))
       },
       route(
-        "/v2/positions", method: .delete, summary: "Alpaca: sells all that is held, by market orders.",
+        "/v2/positions", method: .delete,
+        summary: "Alpaca: sells all that is held, by market orders.",
         parameters: [
           Parameter(
             "cancel_orders", .choice(["true", "false", "True", "False"]),

@@ -27,7 +27,9 @@ struct AlpacaTradingRoutes: Sendable {
     return Route(
       path, method: method, summary: summary, scope: method == .get ? .account : .trade,
       parameters: parameters, status: status, answer: answer, body: body,
-      problems: [.notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable],
+      problems: [
+        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
+      ],
       door: AlpacaDoor.door
     ) { arguments, _, context in
       let identity = try context.principal.identity(with: scope)
