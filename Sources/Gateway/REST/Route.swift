@@ -88,7 +88,7 @@ package struct Route: Sendable {
     self.summary = summary
     self.scope = scope
     self.parameters = parameters
-    answers = [DeclaredAnswer(status, answer)] + others
+    answers = [DeclaredAnswer(status, schema: answer)] + others
     self.contentType = contentType
     self.body = body
     self.problems = problems
@@ -122,7 +122,7 @@ package struct DeclaredAnswer: Sendable {
   /// nil for nothing.
   let schema: Schema?
 
-  package init(_ status: HTTPResponse.Status, _ schema: Schema?) {
+  package init(_ status: HTTPResponse.Status, schema: Schema?) {
     self.status = status
     self.schema = schema
   }

@@ -134,7 +134,7 @@ extension TradingRoutes {
   var money: [Route] {
     [
       command(
-        .post, "/v1/account/deposits", status: .created, answer: .paperAccount,
+        "/v1/account/deposits", method: .post, status: .created, answer: .paperAccount,
         body: MoneyBody.schema([.init("type", .choice(MoneyBody.types.map(\.key)))]),
         parameters: [Self.account], summary: "Pays money in, at once. The answer is the account."
       ) { (routes, request) throws(Problem) in
@@ -147,17 +147,17 @@ extension TradingRoutes {
         return try await routes.move(
           .deposit(
             try body.amount.decimal("amount", .amount), type: type, description: try body.note()),
-          request)
+          of: request)
       },
       command(
-        .post, "/v1/account/withdrawals", status: .created, answer: .paperAccount,
+        "/v1/account/withdrawals", method: .post, status: .created, answer: .paperAccount,
         body: MoneyBody.schema(), parameters: [Self.account],
         summary: "Pays money out. What is frozen for orders stays."
       ) { (routes, request) throws(Problem) in
         let body = try request.body(MoneyBody.self)
         return try await routes.move(
           .withdraw(try body.amount.decimal("amount", .amount), description: try body.note()),
-          request)
+          of: request)
       },
       reading(
         "/v1/account/transactions",
@@ -172,7 +172,7 @@ extension TradingRoutes {
   }
 
   private func move(
-    _ command: CommandRequest, _ request: TradingRequest
+    _ command: CommandRequest, of request: TradingRequest
   ) async throws(Problem) -> Answer {
     let id = try await service.account(request.account, of: request.identity).id
     return try await answer(command, of: request, in: id) { (_) async throws(Problem) in

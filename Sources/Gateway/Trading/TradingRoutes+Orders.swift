@@ -28,27 +28,27 @@ extension TradingRoutes {
         summary: "An order with its fills, what each follows from, and what happened to it."
       ) { (routes, request) throws(Problem) in try await routes.details(request) },
       command(
-        .post, "/v1/orders", status: .created, answer: .order, body: OrderBody.schema,
+        "/v1/orders", method: .post, status: .created, answer: .order, body: OrderBody.schema,
         parameters: [Self.account],
         summary: "Places an order. The answer is the order as the broker accepted it."
       ) { (routes, request) throws(Problem) in try await routes.place(request) },
       command(
-        .delete, "/v1/orders/{id}", answer: .order, parameters: [Self.id(of: "order")],
+        "/v1/orders/{id}", method: .delete, answer: .order, parameters: [Self.id(of: "order")],
         summary: "Cancels an order; in the minutes that allow none it waits (pending_cancel)."
       ) { (routes, request) throws(Problem) in
         let order = try await routes.service.order(request.id, of: request.identity).order
         return try await routes.answerOrder(
-          .cancel(order: order.id), request, in: order.account)
+          .cancel(order: order.id), of: request, in: order.account)
       },
       command(
-        .patch, "/v1/orders/{id}", answer: .order, body: OrderChangeBody.schema,
+        "/v1/orders/{id}", method: .patch, answer: .order, body: OrderChangeBody.schema,
         parameters: [Self.id(of: "order")],
         summary: "Replaces an order by a new one, the answer. What is not named stays."
       ) { (routes, request) throws(Problem) in
         let change = try request.body(OrderChangeBody.self).change()
         let order = try await routes.service.order(request.id, of: request.identity).order
         return try await routes.answerOrder(
-          .replace(order: order.id, change), request, in: order.account)
+          .replace(order: order.id, change), of: request, in: order.account)
       },
     ]
   }
@@ -60,11 +60,11 @@ extension TradingRoutes {
       body.stockSymbol, for: account, state: service.memory.state)
     let order = try body.request(
       for: TradedSymbol(symbol: series.symbol, hasBook: account.market == .mainland))
-    return try await answerOrder(.order(order), request, in: account.id, status: .created)
+    return try await answerOrder(.order(order), of: request, in: account.id, status: .created)
   }
 
   private func answerOrder(
-    _ command: CommandRequest, _ request: TradingRequest, in account: Int64,
+    _ command: CommandRequest, of request: TradingRequest, in account: Int64,
     status: HTTPResponse.Status = .ok
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in

@@ -27,7 +27,7 @@ extension TradingRoutes {
           + "often less."
       ) { (routes, request) throws(Problem) in try await routes.listPurchases(request) },
       command(
-        .post, "/v1/queue-purchases", status: .created, answer: .queuePurchase,
+        "/v1/queue-purchases", method: .post, status: .created, answer: .queuePurchase,
         body: QueuePurchaseBody.schema, parameters: [Self.account],
         summary: "Arms a purchase: with any of its triggers it becomes a limit order at limit-up."
       ) { (routes, request) throws(Problem) in
@@ -39,16 +39,16 @@ extension TradingRoutes {
           symbol: series.symbol, quantity: try body.quantity.decimal("quantity", .quantity),
           terms: try body.terms())
         return try await routes.answerPurchase(
-          .arm(purchase), request, in: account.id, status: .created)
+          .arm(purchase), of: request, in: account.id, status: .created)
       },
       command(
-        .delete, "/v1/queue-purchases/{id}", answer: .queuePurchase,
+        "/v1/queue-purchases/{id}", method: .delete, answer: .queuePurchase,
         parameters: [Self.id(of: "queue purchase")],
         summary: "Disarms a purchase; an order that it became is cancelled as an order."
       ) { (routes, request) throws(Problem) in
         let purchase = try await routes.purchase(request.id, of: request.identity)
         return try await routes.answerPurchase(
-          .disarm(purchase: purchase.id), request, in: purchase.accountID)
+          .disarm(purchase: purchase.id), of: request, in: purchase.accountID)
       },
     ]
   }
@@ -67,7 +67,7 @@ extension TradingRoutes {
   }
 
   private func answerPurchase(
-    _ command: CommandRequest, _ request: TradingRequest, in account: Int64,
+    _ command: CommandRequest, of request: TradingRequest, in account: Int64,
     status: HTTPResponse.Status = .ok
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in

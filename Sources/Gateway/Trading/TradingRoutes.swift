@@ -49,13 +49,13 @@ package struct TradingRoutes: Sendable {
 
   /// What the broker executes.
   func command(
-    _ method: HTTPRequest.Method, _ path: String, status: HTTPResponse.Status = .ok,
+    _ path: String, method: HTTPRequest.Method, status: HTTPResponse.Status = .ok,
     answer: Schema, body: Schema? = nil, parameters: [Parameter], summary: String,
     respond: @escaping Responding
   ) -> Route {
     Route(
       path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
-      status: status, answer: answer, others: [DeclaredAnswer(.accepted, .pendingCommand)],
+      status: status, answer: answer, others: [DeclaredAnswer(.accepted, schema: .pendingCommand)],
       body: body,
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,

@@ -139,7 +139,8 @@ extension Problem {
   private static let refusals: [String: (status: HTTPResponse.Status, code: String)] = [
     "funds": (.forbidden, "insufficient_funds"), "shares": (.forbidden, "insufficient_shares"),
     "sellable": (.forbidden, "insufficient_shares"), "unknown_order": (.notFound, "unknown_order"),
-    "unknown_purchase": (.notFound, "unknown_purchase"),
+    "unknown_purchase": (.notFound, "unknown_purchase"), "pending": (.conflict, "not_changeable"),
+    "too_many": (.conflict, "limit_reached"), "internal": (.conflict, "refused"),
   ]
 
   /// - Parameter answer: the broker's, a code and a sentence.

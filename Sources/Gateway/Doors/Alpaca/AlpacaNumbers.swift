@@ -43,7 +43,8 @@ enum AlpacaNumbers {
     isDigit(byte) || "+-.eE".utf8.contains(byte)
   }
 
-  static func decode<Body: Decodable>(_ type: Body.Type, _ json: [UInt8]) throws(Problem) -> Body {
+  static func decode<Body: Decodable>(_ type: Body.Type, from json: [UInt8]) throws(Problem) -> Body
+  {
     let data = try quoted(json.isEmpty ? Array("{}".utf8) : json)
     do {
       return try JSONDecoder().decode(type, from: data)

@@ -138,6 +138,11 @@ extension Problem {
       faults: [Fault(field: field, expected: "a value that is offered", found: found)])
   }
 
+  static let pendingCode = "pending"
+
+  /// Whether what was asked may still be done.
+  var isUndecided: Bool { status == .serviceUnavailable || code == Self.pendingCode }
+
   /// Alpaca answers 422 to a value that is not valid, and 400 to what is no JSON.
   var asUnprocessable: Problem {
     guard status == .badRequest else { return self }
@@ -240,8 +245,8 @@ extension JSONWriter {
   mutating func write(alpaca record: OrderRecord, in state: MarketState) {
     let order = record.order
     let known = ListedStock(order.symbol, in: state)
-    func moment(_ text: inout JSONWriter, _ states: Set<OrderState>, _ at: Timestamp?) {
-      let value = states.contains(record.state) ? at : nil
+    func moment(_ text: inout JSONWriter, in states: Set<OrderState>, at moment: Timestamp?) {
+      let value = states.contains(record.state) ? moment : nil
       text.optional(value) { $0.moment($1, in: known.zone) }
     }
     member("id") { $0.string(AlpacaID.order.text(order.id)) }
@@ -249,10 +254,10 @@ extension JSONWriter {
     member("created_at") { $0.moment(record.acceptedAt, in: known.zone) }
     member("updated_at") { $0.moment(record.updatedAt, in: known.zone) }
     member("submitted_at") { $0.moment(record.acceptedAt, in: known.zone) }
-    member("filled_at") { moment(&$0, [.filled], record.execution?.lastAt) }
-    member("expired_at") { moment(&$0, [.expired], record.updatedAt) }
-    member("canceled_at") { moment(&$0, [.cancelled], record.updatedAt) }
-    member("replaced_at") { moment(&$0, [.replaced], record.updatedAt) }
+    member("filled_at") { moment(&$0, in: [.filled], at: record.execution?.lastAt) }
+    member("expired_at") { moment(&$0, in: [.expired], at: record.updatedAt) }
+    member("canceled_at") { moment(&$0, in: [.cancelled], at: record.updatedAt) }
+    member("replaced_at") { moment(&$0, in: [.replaced], at: record.updatedAt) }
     for name in ["failed_at", "replaced_by", "replaces", "notional", "legs", "hwm"] {
       member(named: name) { $0.null() }
     }

@@ -99,7 +99,7 @@ extension AlpacaTradingRoutes {
         "/v2/orders/{order_id}", method: .patch, summary: "Alpaca: replaces an order by a new one.",
         parameters: [Self.orderID], answer: Self.order, body: AlpacaChangeBody.schema
       ) { (routes, call) throws(Problem) in
-        let body = try AlpacaNumbers.decode(AlpacaChangeBody.self, call.arguments.body)
+        let body = try AlpacaNumbers.decode(AlpacaChangeBody.self, from: call.arguments.body)
         let change: OrderChange
         do throws(Problem) { change = try body.change() } catch { throw error.asUnprocessable }
         let id = try await routes.owned(call)
@@ -130,7 +130,7 @@ extension AlpacaTradingRoutes {
   }
 
   private func place(_ call: AlpacaCall) async throws(Problem) -> Answer {
-    let body = try AlpacaNumbers.decode(AlpacaOrderBody.self, call.arguments.body)
+    let body = try AlpacaNumbers.decode(AlpacaOrderBody.self, from: call.arguments.body)
     let series = try service.series(body.symbol, for: call.account, state: service.memory.state)
     let request: OrderRequest
     do throws(Problem) {
@@ -186,7 +186,7 @@ extension AlpacaTradingRoutes {
         _ = try await execute(.cancel(order: record.order.id), of: call)
         results.append((record.order.id, .ok))
       } catch {
-        if error.status == .serviceUnavailable { throw error }
+        if error.isUndecided { throw error }
         results.append((record.order.id, error.status))
       }
     }

@@ -108,7 +108,7 @@ extension AlpacaTradingRoutes {
         let id = try await sell(holding, quantity: holding.record.quantity, of: call)
         results.append((holding, .success(try await order(id, of: call))))
       } catch {
-        if error.status == .serviceUnavailable { throw error }
+        if error.isUndecided { throw error }
         results.append((holding, .failure(error)))
       }
     }
@@ -116,7 +116,7 @@ extension AlpacaTradingRoutes {
     return .own(.several) { text in
       text.array { list in
         for (holding, result) in results {
-          list.object { $0.write(closing: holding, result, in: state) }
+          list.object { $0.write(closing: holding, result: result, in: state) }
         }
       }
     }
@@ -147,7 +147,7 @@ extension JSONWriter {
     let (record, price) = (holding.record, holding.price)
     let known = ListedStock(record.symbol, in: state)
     let valueBefore = (try? holding.value - holding.profitToday) ?? .zero
-    func ratio(_ profit: ExactDecimal, _ whole: ExactDecimal) -> String {
+    func ratio(_ profit: ExactDecimal, of whole: ExactDecimal) -> String {
       (try? profit.divided(by: whole, scale: 6))?.description ?? "0"
     }
     member("asset_id") { $0.string(known.series?.assetID ?? AlpacaID.account.text(0)) }
@@ -162,9 +162,9 @@ extension JSONWriter {
     member("market_value") { $0.decimal(holding.value) }
     member("cost_basis") { $0.decimal(holding.cost) }
     member("unrealized_pl") { $0.decimal(holding.profit) }
-    member("unrealized_plpc") { $0.string(ratio(holding.profit, holding.cost)) }
+    member("unrealized_plpc") { $0.string(ratio(holding.profit, of: holding.cost)) }
     member("unrealized_intraday_pl") { $0.decimal(holding.profitToday) }
-    member("unrealized_intraday_plpc") { $0.string(ratio(holding.profitToday, valueBefore)) }
+    member("unrealized_intraday_plpc") { $0.string(ratio(holding.profitToday, of: valueBefore)) }
     member("current_price") { $0.optional(price.last) { $0.decimal($1) } }
     member("lastday_price") { $0.optional(price.previousClose) { $0.decimal($1) } }
     member("candled") { ours in
@@ -176,7 +176,7 @@ extension JSONWriter {
   }
 
   fileprivate mutating func write(
-    closing holding: ValuedHolding, _ result: Result<OrderRecord, Problem>, in state: MarketState
+    closing holding: ValuedHolding, result: Result<OrderRecord, Problem>, in state: MarketState
   ) {
     let symbol = holding.record.symbol.description
     member("symbol") { $0.string(symbol) }

@@ -39,7 +39,8 @@ struct AlpacaTradingRoutes: Sendable {
     }
   }
 
-  /// Sends a command; without an outcome in time its client must look it up.
+  /// Sends a command; without an outcome in time its client must look it up: 409, which it does not
+  /// send again by itself.
   /// - Returns: the number of what it made.
   func execute(
     _ request: CommandRequest, of call: AlpacaCall, key: String? = nil
@@ -48,7 +49,7 @@ struct AlpacaTradingRoutes: Sendable {
     let sent = try await service.execute(request, in: call.account.id, key: key)
     guard sent.isDone else {
       throw Problem(
-        .serviceUnavailable, code: "pending",
+        .conflict, code: Problem.pendingCode,
         title: "The broker did not answer in time, and may execute the request later: look it up "
           + "by its client_order_id \(key).")
     }
@@ -137,7 +138,7 @@ struct AlpacaTradingRoutes: Sendable {
   }
 
   private static func requireUnchanged(_ body: [UInt8]) throws(Problem) {
-    let object = try? JSONSerialization.jsonObject(with: Data(body.isEmpty ? [123, 125] : body))
+    let object = try? JSONSerialization.jsonObject(with: Data(body))
     guard let wanted = object as? [String: Any] else {
       throw .invalid("body", expected: "a JSON object", found: "")
     }
