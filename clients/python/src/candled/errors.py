@@ -1,6 +1,7 @@
 """What can go wrong. A connection that is lost later is no error: the stream reconnects."""
 
-__all__ = ["AccessRefused", "CandledError", "ConnectionFailed", "ProtocolError", "RequestRefused"]
+__all__ = ["AccessRefused", "BadArgument", "CandledError", "ConnectionFailed", "MissingPackage"]
+__all__ += ["ProtocolError", "QueryFailed", "RequestRefused"]
 
 
 class CandledError(Exception):
@@ -8,7 +9,21 @@ class CandledError(Exception):
 
 
 class ConnectionFailed(CandledError):
-    """The gateway could not be reached when the stream was opened."""
+    """The gateway could not be reached when the stream was opened, or the database."""
+
+
+class BadArgument(CandledError, ValueError):
+    """An argument that the database does not accept, with what it expects: of a symbol that it does
+    not know, the nearest ones."""
+
+
+class QueryFailed(CandledError):
+    """The database refused a query, or the connection was lost during it."""
+
+
+class MissingPackage(CandledError, ImportError):
+    """What was asked for needs a Python package that is not installed; the text says which extra of
+    candled brings it."""
 
 
 class AccessRefused(CandledError):
