@@ -1,0 +1,171 @@
+"""Days of a market as Parquet files, exact, and the way back.
+
+A file is complete or not there: it is written beside its place, made durable, and renamed. What it
+was made of is in its metadata, so that a second run writes only what lacks or has changed."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyarrow import parquet
+
+from . import arrow
+from .database import Database
+from .errors import BadArgument, CandledError
+from .tables import Table
+
+__all__ = ["Export", "Written", "load"]
+
+_MADE_OF = b"candled"
+_COMPRESSION_LEVEL = 9
+_TEMPORARY = ".part"
+# A reader that wants few instruments skips the other groups.
+_ROW_GROUP_ROWS = 1 << 18
+# They go in equal steps: differences take less room than a dictionary.
+_DELTA = ["opened_at", "closed_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file of an export. `is_new` is false where it already had what the database has."""
+
+    path: Path
+    rows: int
+    bytes: int
+    is_new: bool
+
+
+class Export:
+    """Writes FOLDER/candles-TIMEFRAME/market=NAME/YYYY-MM-DD.parquet, one file a market and day."""
+
+    def __init__(
+        self, database: Database, folder: str | Path, *, timeframe: str = "1m",
+        market: str | None = None, symbols: Iterable[str] | None = None,
+    ) -> None:
+        database._check_market(market)
+        self._database = database
+        self._folder = Path(folder) / f"candles-{timeframe}"
+        self._timeframe = timeframe
+        self._markets = [market] if market else list(database.markets())
+        self._symbols = None if symbols is None else sorted(set(database._spelled(list(symbols))))
+
+    def day(self, day: date) -> list[Written]:
+        """The files of a day, one for each market that has candles of it."""
+        found = [self._write(day, market) for market in self._markets]
+        return [written for written in found if written is not None]
+
+    def closed_days(self, since: date) -> list[date]:
+        """The days from `since` on that have certificates: their markets have closed."""
+        rows = self._database.query(
+            "select distinct c.trading_day from candled.coverage c "
+            "join candled.source s on s.name = c.source "
+            "join candled.market m on m.code = s.market "
+            "where c.certified and c.trading_day >= {}::date and m.name = any ({}) "
+            "order by 1", since, self._markets)
+        return [day.astype("datetime64[D]").item() for day in rows["trading_day"]]
+
+    def _write(self, day: date, market: str) -> Written | None:
+        folder = self._folder / f"market={market}"
+        path = folder / f"{day.isoformat()}.parquet"
+        made_of = self._made_of(day, market)
+        if made_of["rows"] == 0:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            if path.exists() and self._has(path, made_of):
+                return Written(path, made_of["rows"], path.stat().st_size, is_new=False)
+            table = self._table(day, market)
+            rows, size = _replace(path, table, made_of | {"rows": len(table)})
+        return Written(path, rows, size, is_new=True)
+
+    def _question(self, what: str, day: date, market: str) -> tuple[str, list[Any]]:
+        return (
+            f"select {what} from candled.market_candles({{}}, {{}}, "
+            "{}::date::timestamp at time zone (select zone from candled.market where name = {}), "
+            "({}::date + 1)::timestamp at time zone "
+            "(select zone from candled.market where name = {})) c "
+            "where {}::text[] is null or c.symbol = any ({})",
+            [market, self._timeframe, day, market, day, market, self._symbols, self._symbols])
+
+    def _made_of(self, day: date, market: str) -> dict[str, Any]:
+        """What the file would be made of now: a correction moves `revisions` and `known`."""
+        text, values = self._question(
+            "count(*) as rows, sum(revision)::bigint as revisions, max(known_from)::text as known",
+            day, market)
+        found = self._database.query(text, *values)
+        rows = int(found["rows"][0])
+        return {
+            "version": 1, "market": market, "day": day.isoformat(), "timeframe": self._timeframe,
+            "symbols": self._symbols, "rows": rows,
+            "revisions": int(found["revisions"][0]) if rows else 0, "known": found["known"][0],
+        }
+
+    def _table(self, day: date, market: str) -> Table:
+        text, values = self._question("*", day, market)
+        return self._database.query(text, *values, exact=True).sorted_by("symbol", "opened_at")
+
+    def _has(self, path: Path, made_of: dict[str, Any]) -> bool:
+        try:
+            found = json.loads((parquet.read_schema(path).metadata or {})[_MADE_OF])
+        except (KeyError, ValueError, pyarrow.ArrowException) as error:
+            raise CandledError(f"{path} is not a file of this export: move it away") from error
+        if found["symbols"] != made_of["symbols"]:
+            raise BadArgument(
+                f"symbols: expected those that {path} has, or another folder, found others")
+        return bool(found == made_of)
+
+
+def load(path: str | Path) -> Table:
+    """The rows of an exported file, their numbers with the digits that the database has."""
+    found = parquet.read_table(path, partitioning=None)
+    zone = found.schema.field("opened_at").type.tz
+    return Table(arrow.columns(found), zone=zone)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One export at a time in a folder; what a killed one left is removed."""
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in folder.glob(f".*{_TEMPORARY}"):
+            left.unlink()
+        yield
+
+
+def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, int]:
+    content = table.to_arrow()
+    content = content.replace_schema_metadata({_MADE_OF: json.dumps(made_of).encode()})
+    temporary = path.with_name(f".{path.name}{_TEMPORARY}")
+    with open(temporary, "wb") as file:
+        parquet.write_table(
+            content, file, compression="zstd", compression_level=_COMPRESSION_LEVEL,
+            row_group_size=_ROW_GROUP_ROWS, store_decimal_as_integer=True,
+            use_dictionary=[name for name in content.schema.names if name not in _DELTA],
+            column_encoding={name: "DELTA_BINARY_PACKED" for name in _DELTA},
+            sorting_columns=parquet.SortingColumn.from_ordering(
+                content.schema, [("symbol", "ascending"), ("opened_at", "ascending")]))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return content.num_rows, path.stat().st_size
+
+
+def follow(export: Export, since: date, every_seconds: float) -> Iterator[Written]:
+    """Files of closed days as they close, and again where a correction changed one. Never ends."""
+    while True:
+        for day in export.closed_days(since):
+            yield from (written for written in export.day(day) if written.is_new)
+        time.sleep(every_seconds)
