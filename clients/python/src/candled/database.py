@@ -124,7 +124,7 @@ class Database:
             "known_from, known_to from candled.gaps "
             "where trading_day between coalesce({}::date, '-infinity') "
             "and coalesce({}::date, 'infinity')").format(*_literals(start, end))
-        return self._of_symbols(asked, symbols, sql.SQL("order by symbol, from_at"), exact)
+        return self._of_symbols(asked, symbols, sql.SQL("order by symbol, from_at, known_from"), exact)
 
     def why(
         self, symbol: str, at: Moment, timeframe: str = "1m", *, source: str | None = None

@@ -1,0 +1,164 @@
+"""Days as Parquet, read back by this package, DuckDB and polars."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import unittest.mock
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import polars
+from pyarrow import parquet
+
+import candled
+import demo
+from candled.export import Export, follow
+
+DAY = date.fromisoformat(demo.DAY)
+BYTES_PER_ROW_MAX = 25
+# CANDLED_KILLS asks for more of them.
+KILLS = int(os.environ.get("CANDLED_KILLS", "5"))
+
+
+def command(folder, *more):
+    return [sys.executable, "-m", "candled", "export", "--from", demo.ADDRESS, "--to", folder,
+            *more]
+
+
+class ExportTests(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.db = self.enterContext(demo.opened())
+
+    def file(self):
+        return Path(self.folder) / "candles-1m" / "market=cn" / f"{demo.DAY}.parquet"
+
+    def run_export(self, *more):
+        return subprocess.run(command(self.folder, *more), capture_output=True, text=True)
+
+    def expected(self, symbols=None):
+        return demo.rows(
+            "select symbol, opened_at, open, close, volume, turnover, vwap, trades, known_from "
+            "from candled.market_candles('cn', '1m', '2026-07-06 00:00+08', '2026-07-07 00:00+08') "
+            "where %s::text[] is null or symbol = any (%s) order by symbol collate \"C\", opened_at",
+            symbols, symbols)
+
+    def test_a_day_reads_back_with_every_digit(self):
+        written, = Export(self.db, self.folder).day(DAY)
+        rows = self.expected()
+        table = candled.load(written.path)
+        self.assertEqual((written.rows, len(table)), (len(rows), len(rows)))
+        for place, name in ((2, "open"), (3, "close"), (4, "volume"), (5, "turnover"), (6, "vwap")):
+            self.assertEqual(
+                list(map(str, table[name])), [str(row[place]) for row in rows], name)
+        self.assertEqual(table["symbol"].tolist(), [row[0] for row in rows])
+        self.assertEqual([str(each) for each in table.to_pandas().index],
+                         [str(row[1]) for row in rows])
+        self.assertGreater(len({each.as_tuple().exponent for each in table["close"]}), 1)
+        # Of a file of so few rows the footer is a third.
+        data = parquet.ParquetFile(written.path).metadata
+        size = sum(data.row_group(at).column(column).total_compressed_size
+                   for at in range(data.num_row_groups) for column in range(data.num_columns))
+        self.assertLessEqual(size / len(rows), BYTES_PER_ROW_MAX)
+
+    def test_duckdb_and_polars_read_the_same(self):
+        Export(self.db, self.folder).day(DAY)
+        rows = [row[:6] for row in self.expected()]
+        files = f"{self.folder}/candles-1m/*/*.parquet"
+        asked = duckdb.connect()
+        asked.execute("set timezone = 'Asia/Shanghai'")
+        found = asked.sql(
+            "select symbol::text, epoch_us(opened_at), open, close, volume, turnover, market "
+            f"from read_parquet('{files}', hive_partitioning = true)").fetchall()
+        moments = [int(row[1].timestamp() * 1_000_000) for row in rows]
+        self.assertEqual(
+            found, [(row[0], at, *row[2:], "cn") for row, at in zip(rows, moments, strict=True)])
+        frame = polars.read_parquet(files)
+        self.assertEqual(frame.select("symbol", "opened_at", "open", "close", "volume", "turnover")
+                         .with_columns(polars.col("symbol").cast(polars.String)).rows(), rows)
+
+    def test_a_second_run_writes_only_what_lacks(self):
+        self.run_export("--day", "2026-07-03")
+        both = self.run_export("--day", f"2026-07-03..{demo.DAY}")
+        self.assertEqual(both.returncode, 0, both.stderr)
+        states = {line.split("/")[-1][:10]: line.endswith(", as it was")
+                  for line in both.stdout.splitlines()}
+        self.assertEqual(states, {"2026-07-03": True, demo.DAY: False})
+
+    def test_a_file_of_older_values_is_written_again(self):
+        export = Export(self.db, self.folder)
+        with unittest.mock.patch.object(
+            export, "_made_of", return_value=export._made_of(DAY, "cn") | {"revisions": -1}
+        ):
+            export.day(DAY)
+        self.assertEqual([each.is_new for each in export.day(DAY)], [True])
+        self.assertEqual([each.is_new for each in export.day(DAY)], [False])
+
+    def test_symbols_are_chosen_and_not_mixed(self):
+        asked = self.run_export("--day", demo.DAY, "--symbols", "600000.SH,bj920000")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.assertEqual(len(candled.load(self.file())),
+                         len(self.expected(["sh600000", "bj920000"])))
+        others = self.run_export("--day", demo.DAY)
+        self.assertEqual((others.returncode, "another folder" in others.stderr), (64, True))
+
+    def test_mistakes_are_told_in_a_line(self):
+        for more, status, text in (
+            (["--day", "2026-07-05"], 66, "no candles of 2026-07-05"),
+            (["--day", "yesterday"], 64, "2026-07-06 or 2026-07-01..2026-07-06"),
+            (["--day", demo.DAY, "--symbols", "sh60000"], 64, "nearest"),
+            (["--day", demo.DAY, "--from", "/nowhere"], 69, "/nowhere"),
+        ):
+            run = self.run_export(*more)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (status, 1), run.stderr)
+            self.assertIn(text, run.stderr)
+
+    def test_following_adds_the_days_that_closed(self):
+        since = date(2026, 7, 2)
+        closed = demo.rows("select distinct trading_day from candled.coverage "
+                           "where certified and trading_day >= %s order by 1", since)
+        written = follow(Export(self.db, self.folder, market="cn"), since, every_seconds=0.01)
+        found = [next(written).path.name for _ in closed]
+        self.assertEqual(found, [f"{day}.parquet" for day, in closed])
+
+    def test_kill_leaves_no_torn_file(self):
+        began = time.monotonic()
+        self.assertEqual(self.run_export("--day", demo.DAY).returncode, 0)
+        seconds = time.monotonic() - began
+        rows = len(candled.load(self.file()))
+        seed = random.randrange(1 << 32)
+        source = random.Random(seed)
+        torn = []
+        for _ in range(KILLS):
+            self.file().unlink(missing_ok=True)
+            with subprocess.Popen(command(self.folder, "--day", demo.DAY),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as export:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    export.wait(source.uniform(0.3, 1.0) * seconds)
+                export.send_signal(signal.SIGKILL)
+            if self.file().exists() and len(candled.load(self.file())) != rows:
+                torn.append(self.file())
+        self.assertEqual(torn, [], f"seed {seed}")
+        self.assertEqual(self.run_export("--day", demo.DAY).returncode, 0)
+        left = [each.name for each in self.file().parent.iterdir()]
+        self.assertEqual(sorted(left), [".lock", self.file().name])
+
+    def test_a_file_that_is_being_written_has_no_name_yet(self):
+        # What a kill in the middle of the bytes leaves, made on purpose: half of a file.
+        export = Export(self.db, self.folder)
+        with unittest.mock.patch("os.replace", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                export.day(DAY)
+        names = [each.name for each in self.file().parent.iterdir()]
+        self.assertEqual(sorted(names), [f".{demo.DAY}.parquet.part", ".lock"])
+
+
+if __name__ == "__main__":
+    unittest.main()
