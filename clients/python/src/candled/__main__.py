@@ -5,8 +5,12 @@ import os
 import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 from .errors import BadArgument, CandledError, ConnectionFailed, MissingPackage
+
+if TYPE_CHECKING:
+    from .export import Written
 
 # Of sysexits.h.
 _USAGE, _NO_INPUT, _UNAVAILABLE, _FAILED, _INTERRUPTED = 64, 66, 69, 70, 130
@@ -80,10 +84,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(written: "object") -> None:
-    from .export import Written
-
-    assert isinstance(written, Written)
+def _report(written: "Written") -> None:
     state = "" if written.is_new else ", as it was"
     print(f"{written.path}: {written.rows:,} rows, {written.bytes:,} bytes{state}", flush=True)
 

@@ -5,7 +5,7 @@ Numbers of PostgreSQL's `numeric` come as a whole number and a count of decimals
 and 3), so both a float64 and the digits as they are stored can be made of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, Literal
@@ -70,7 +70,8 @@ class Column:
         """Of decimals: `Decimal` with the digits of the database, None where null. Equal ones are
         the same object."""
         assert self.decimals is not None
-        keys = np.rec.fromarrays([self.values, self.decimals], names=["number", "decimals"])
+        keys: Array = np.rec.fromarrays(  # type: ignore[call-overload]
+            [self.values, self.decimals], names=["number", "decimals"])
         if self.values.dtype == object:
             found = np.array([_decimal(*key) for key in keys.tolist()], dtype=object)
         else:
@@ -88,33 +89,53 @@ def _decimal(number: int, decimals: int) -> Decimal:
     return Decimal((int(number < 0), digits, -decimals))
 
 
-@dataclass(slots=True)
-class _Pieces:
+class _Growing:
+    """An array that grows in place: no more of it is ever held than a quarter too much."""
+
+    def __init__(self, kind: Any) -> None:
+        self._room: Array = np.empty(0, dtype=kind)
+        self._size = 0
+
+    def append(self, values: Array) -> None:
+        end = self._size + len(values)
+        if values.dtype == object and self._room.dtype != object:
+            self._room = self._room[:self._size].astype(object)
+        if end > len(self._room):
+            self._room.resize(max(end, self._size * 5 // 4), refcheck=False)
+        self._room[self._size:end] = values
+        self._size = end
+
+    def whole(self) -> Array:
+        self._room.resize(self._size, refcheck=False)
+        return self._room
+
+
+class _Field:
     """A column as its batches come in."""
 
-    kind: Kind
-    values: list[Array] = field(default_factory=list)
-    valid: list[NDArray[np.bool_] | None] = field(default_factory=list)
-    decimals: list[Array] = field(default_factory=list)
-    words: dict[bytes, int] = field(default_factory=dict)
+    def __init__(self, kind: Kind, wire: str, *, exact: bool) -> None:
+        self.sent, self.wire = kind, wire
+        self.kind: Kind = "float" if kind == "decimal" and not exact else kind
+        self.values = _Growing(_HELD.get(self.kind, np.dtype(wire or np.int64).newbyteorder("=")))
+        self.decimals = _Growing(np.uint8)
+        self.words: dict[bytes, int] = {}
+        self._valid: _Growing | None = None
+        self._rows = 0
 
-    def joined(self) -> Column:
-        """Gives its pieces away, so that no more than one column is held twice."""
-        valid = None
-        if any(each is not None for each in self.valid):
-            valid = np.concatenate([
-                np.ones(len(values), dtype=bool) if each is None else each
-                for values, each in zip(self.values, self.valid, strict=True)])
-        values = _concatenated(self.values)
-        decimals = _concatenated(self.decimals) if self.kind == "decimal" and self.decimals else None
-        words = tuple(word.decode() for word in self.words)
-        return Column(self.kind, values, valid, decimals, words)
+    def count(self, rows: int, valid: Array | None) -> None:
+        """So many rows more."""
+        if self.kind in _WITH_VALID and (self._valid is not None or valid is not None):
+            if self._valid is None:
+                self._valid = _Growing(np.bool_)
+                self._valid.append(np.ones(self._rows, dtype=bool))
+            self._valid.append(np.ones(rows, dtype=bool) if valid is None else valid)
+        self._rows += rows
 
-
-def _concatenated(pieces: list[Array]) -> Array:
-    whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-    pieces.clear()
-    return whole
+    def column(self) -> Column:
+        return Column(
+            self.kind, self.values.whole(), None if self._valid is None else self._valid.whole(),
+            self.decimals.whole() if self.kind == "decimal" else None,
+            tuple(word.decode() for word in self.words))
 
 
 class Decoder:
@@ -125,12 +146,7 @@ class Decoder:
         for name, oid in types.items():
             if oid not in _TYPES:
                 raise ProtocolError(f"the column {name} has a type unknown here (OID {oid})")
-        self._types = [_TYPES[oid] for oid in types.values()]
-        self._names = list(types)
-        self._exact = exact
-        self._pieces = [
-            _Pieces("float" if kind == "decimal" and not exact else kind)
-            for kind, _ in self._types]
+        self._fields = {name: _Field(*_TYPES[oid], exact=exact) for name, oid in types.items()}
         self._is_begun = False
 
     def take(self, messages: list[Any]) -> None:
@@ -145,11 +161,8 @@ class Decoder:
             self._decode(b"".join([*messages, _PADDING]), sizes)
 
     def columns(self) -> dict[str, Column]:
-        """What was taken. The decoder is empty after it."""
-        if self._pieces and not self._pieces[0].values:
-            self._decode_nothing()
-        return {
-            name: pieces.joined() for name, pieces in zip(self._names, self._pieces, strict=True)}
+        """What was taken, once."""
+        return {name: field.column() for name, field in self._fields.items()}
 
     @staticmethod
     def _without_header(message: bytes) -> bytes:
@@ -158,65 +171,56 @@ class Decoder:
         more = int.from_bytes(message[_HEADER_BYTES - 4:_HEADER_BYTES], "big")
         return message[_HEADER_BYTES + more:]
 
-    def _decode_nothing(self) -> None:
-        empty = {
-            "bool": np.bool_, "time": "datetime64[us]", "date": "datetime64[s]",
-            "float": np.float64, "text": np.int32}
-        for pieces in self._pieces:
-            pieces.values.append(np.empty(0, dtype=empty.get(pieces.kind, np.int64)))
-            pieces.valid.append(None)
-            if pieces.kind == "decimal":
-                pieces.decimals.append(np.empty(0, dtype=np.uint8))
-
     def _decode(self, data: bytes, sizes: NDArray[np.int64]) -> None:
         batch = _Batch(data)
         ends = np.cumsum(sizes)
         places = ends - sizes
-        if (batch.gather(">i2", places) != len(self._types)).any():
-            raise ProtocolError(f"a row has not the {len(self._types)} fields that it should have")
+        if (batch.gather(">i2", places) != len(self._fields)).any():
+            raise ProtocolError(f"a row has not the {len(self._fields)} fields that it should have")
         places += 2
-        for (kind, wire), pieces in zip(self._types, self._pieces, strict=True):
+        for field in self._fields.values():
             lengths = batch.gather(">i4", places).astype(np.int64)
             is_null = lengths < 0
             valid = ~is_null if is_null.any() else None
             lengths[is_null] = 0
             places += 4
-            self._decode_field(batch, kind, wire, places, lengths, valid, pieces)
-            pieces.valid.append(valid if pieces.kind in _WITH_VALID else None)
+            _decode_field(batch, field, places, lengths, valid)
+            field.count(len(places), valid)
             places += lengths
         if (places != ends).any():
             raise ProtocolError("a message of the COPY is not one row")
 
-    def _decode_field(
-        self, batch: "_Batch", kind: Kind, wire: str, places: Array, lengths: Array,
-        valid: Array | None, pieces: _Pieces,
-    ) -> None:
-        if kind == "decimal":
-            numbers, decimals, isnan = batch.decimals(places, valid)
-            if self._exact:
-                if isnan is not None:
-                    raise ProtocolError("a number is NaN or infinite, which no Decimal column holds")
-                pieces.values.append(numbers)
-                pieces.decimals.append(decimals)
-            else:
-                pieces.values.append(_floats(numbers, decimals, valid, isnan))
-            return
-        if kind == "text":
-            pieces.values.append(batch.words(places, lengths, pieces.words))
-            return
-        found = batch.gather(wire, places)
-        if kind == "time":
-            found = _moments(found, _INFINITIES, _MICROSECONDS_TO_2000, "datetime64[us]")
-        elif kind == "date":
-            found = _moments(found, _DAY_INFINITIES, _DAYS_TO_2000, "datetime64[D]")
-            found = found.astype("datetime64[s]")
+
+def _decode_field(
+    batch: "_Batch", field: _Field, places: Array, lengths: Array, valid: Array | None
+) -> None:
+    if field.sent == "decimal":
+        numbers, decimals, isnan = batch.decimals(places, valid)
+        if field.kind == "float":
+            field.values.append(_floats(numbers, decimals, valid, isnan))
+        elif isnan is not None:
+            raise ProtocolError("a number is NaN or infinite, which no Decimal can be")
         else:
-            found = found.astype(found.dtype.newbyteorder("="))
-        if valid is not None:
-            found[~valid] = _NOTHING[kind]
-        pieces.values.append(found)
+            field.values.append(numbers)
+            field.decimals.append(decimals)
+        return
+    if field.kind == "text":
+        field.values.append(batch.words(places, lengths, field.words))
+        return
+    found = batch.gather(field.wire, places)
+    if field.kind == "time":
+        found = _moments(found, _INFINITIES, _MICROSECONDS_TO_2000, "datetime64[us]")
+    elif field.kind == "date":
+        found = _moments(found, _DAY_INFINITIES, _DAYS_TO_2000, "datetime64[D]")
+        found = found.astype(_HELD["date"])
+    if valid is not None:
+        found[~valid] = _NOTHING[field.kind]
+    field.values.append(found)
 
 
+# How values are held, where not as they are sent.
+_HELD: dict[str, Any] = {
+    "float": np.float64, "text": np.int32, "time": "datetime64[us]", "date": "datetime64[s]"}
 # Where the value itself cannot say that it is null.
 _WITH_VALID = {"bool", "integer", "decimal", "text"}
 _NOTHING: dict[str, Any] = {
@@ -232,9 +236,10 @@ class _Batch:
     def gather(self, wire: str, places: Array) -> Array:
         """The words of that type that begin at `places`, as they are sent."""
         kind = np.dtype(wire)
-        words: Array = np.ndarray(
-            (len(self._data) - kind.itemsize + 1,), dtype=kind, buffer=self._data, strides=(1,))
-        return words[places]
+        count = len(self._data) - kind.itemsize + 1
+        words: Array = np.ndarray((count,), dtype=kind, buffer=self._data, strides=(1,))
+        found: Array = words[places]
+        return found
 
     def words(self, places: Array, lengths: Array, known: dict[bytes, int]) -> Array:
         """Texts as places in `known`, which learns the new ones."""

@@ -1,7 +1,7 @@
 """Questions to the database of candled, answered in columns."""
 
 import select
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -12,11 +12,13 @@ from psycopg import sql
 
 from .columns import Decoder
 from .errors import BadArgument, ConnectionFailed, QueryFailed
+from .following import Followed, follow
 from .tables import Table
 
 __all__ = ["Database", "open_database"]
 
 Moment = str | date | datetime
+_Text = sql.SQL | sql.Composed
 Adjust = Literal["raw", "qfq", "hfq"] | str
 
 # Arrays of so many fit in the processor's cache.
@@ -24,6 +26,8 @@ _BATCH_ROWS = 4096
 _CONNECT_SECONDS = 10
 _BOOK_LEVELS = 5
 _SCHEMA_VERSION_MIN = 8
+# Timeframes that the change feed has: the others follow from them.
+_STORED = {1, 90, 240}
 # PostgreSQL's code for an argument that candled's functions refuse.
 _REFUSED = "22023"
 
@@ -75,12 +79,11 @@ class Database:
         the values known then. `newest`: only so many of the newest. `columns`: only these. `exact`:
         Decimal instead of float64.
         """
-        given = [symbols] if isinstance(symbols, str) else list(symbols)
         asked = sql.SQL(
             "candled.candles({}::text[], {}, coalesce({}::timestamptz, '-infinity'), "
             "coalesce({}::timestamptz, 'infinity'), {}, {}, {}::timestamptz, {}, {}::integer)"
         ).format(*_literals(
-            given, timeframe, start, end, fill, adjust, as_of, source, newest))
+            _listed(symbols), timeframe, start, end, fill, adjust, as_of, source, newest))
         return self._candles(asked, columns, exact)
 
     def market(
@@ -134,6 +137,24 @@ class Database:
             "select what, at, detail from candled.why({}, {}::timestamptz, {}, {})"
         ).format(*_literals(symbol, at, timeframe, source)), exact=False)
 
+    def follow(
+        self, symbols: str | Iterable[str] | None = None,
+        timeframes: Iterable[Literal["1m", "after_hours", "1d"]] = ("1m",), *,
+        after: int | None = None,
+    ) -> AsyncIterator[Followed]:
+        """Candles as they become final or are revised, in an `async for`: each is delivered, also
+        after a lost connection. Of every instrument if `symbols` is None; from now on, or behind the
+        change `after` of the feed. For prices see `connect`."""
+        spelled = None if symbols is None else self._spelled(_listed(symbols))
+        lengths = self._rows(sql.SQL(
+            "select candled.timeframe_code(t.name), t.name from unnest({}::text[]) t (name)"
+        ).format(sql.Literal(list(timeframes))))
+        for code, name in lengths:
+            if code not in _STORED:
+                raise BadArgument(f"timeframes: expected 1m, after_hours or 1d, found {name!r}")
+        codes = [code for code, _ in lengths]
+        return follow(self._address, self.zone, spelled, codes, after)
+
     def instruments(self) -> Table:
         """Every series, with its name, exchange, kind and board."""
         return self._table(sql.SQL("select * from candled.instruments order by symbol"), exact=False)
@@ -146,22 +167,21 @@ class Database:
     # How they are asked
 
     def _candles(
-        self, asked: sql.Composable, columns: Iterable[str] | None, exact: bool, prefix: str = ""
+        self, asked: _Text, columns: Iterable[str] | None, exact: bool, prefix: str = ""
     ) -> Table:
-        names = sql.SQL(prefix + "*")
+        names: _Text = sql.SQL(prefix + "*")
         if columns is not None:
             wanted = dict.fromkeys(["symbol", "opened_at", *columns])
             names = sql.SQL(", ").join(sql.SQL(prefix) + sql.Identifier(name) for name in wanted)
         return self._table(sql.SQL("select {} from {}").format(names, asked), exact=exact)
 
     def _of_symbols(
-        self, asked: sql.Composable, symbols: str | Iterable[str] | None, order: sql.SQL,
+        self, asked: _Text, symbols: str | Iterable[str] | None, order: sql.SQL,
         exact: bool,
     ) -> Table:
         if symbols is not None:
-            given = [symbols] if isinstance(symbols, str) else list(symbols)
             asked = sql.SQL("select * from ({}) q where symbol = any ({})").format(
-                asked, sql.Literal(self._spelled(given)))
+                asked, sql.Literal(self._spelled(_listed(symbols))))
         return self._table(sql.SQL("{} {}").format(asked, order), exact=exact)
 
     def _spelled(self, symbols: list[str]) -> list[str]:
@@ -183,11 +203,12 @@ class Database:
         if market is not None and market not in (known := self.markets()):
             raise BadArgument(f"market: expected one of {', '.join(known)}, found {market!r}")
 
-    def _rows(self, statement: sql.Composable) -> list[Any]:
+    def _rows(self, statement: _Text) -> list[Any]:
         with self._asking() as connection:
-            return connection.execute(statement).fetchall()
+            found: list[Any] = connection.execute(statement).fetchall()
+            return found
 
-    def _table(self, statement: sql.Composable, *, exact: bool) -> Table:
+    def _table(self, statement: _Text, *, exact: bool) -> Table:
         with self._asking() as connection:
             described = connection.execute(
                 sql.SQL("select * from ({}) q limit 0").format(statement)).description
@@ -248,6 +269,10 @@ def _address(target: str) -> str:
             f"nothing serves {target}: expected postgresql://… or the folder of a demo that runs, "
             f"see candled demo --open {target}")
     return f"host='{folder.resolve()}' port=5432 dbname=candled user=candled_reader"
+
+
+def _listed(symbols: str | Iterable[str]) -> list[str]:
+    return [symbols] if isinstance(symbols, str) else list(symbols)
 
 
 def _literals(*values: Any) -> list[sql.Literal]:

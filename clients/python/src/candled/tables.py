@@ -19,7 +19,6 @@ __all__ = ["Table"]
 _INDEX = "opened_at"
 # Few words in many rows.
 _CATEGORIES = {"symbol", "source"}
-_PLOTTED = ("close", "volume")
 
 
 class Table:
@@ -91,18 +90,17 @@ class Table:
 
     def to_polars(self) -> "polars.DataFrame":
         """A DataFrame of polars."""
-        polars = _imported("polars")
-        frame: polars.DataFrame = polars.from_arrow(self.to_arrow())
+        module = _imported("polars")
+        frame: polars.DataFrame = module.from_arrow(self.to_arrow())
         return frame
 
     def plot(self, column: str = "close", axes: Any = None) -> Any:
         """Draws a column over time, a line for each symbol, and returns matplotlib's axes."""
-        pyplot = _imported("matplotlib.pyplot", "plot")
         values = self[column].astype(np.float64)
         times = self._column(_INDEX).values
         symbols = self["symbol"]
         if axes is None:
-            _, axes = pyplot.subplots()
+            _, axes = _imported("matplotlib.pyplot", "plot").subplots()
         for symbol in dict.fromkeys(symbols):
             rows = symbols == symbol
             axes.plot(times[rows], values[rows], label=symbol)

@@ -134,6 +134,14 @@ class DatabaseTests(unittest.TestCase):
                 db.latest(SYMBOL)
             self.assertEqual(len(db.latest(SYMBOL)), 1)
 
+    def test_a_plot_has_a_line_for_each_symbol(self):
+        axes = mock.Mock()
+        self.db.candles([SYMBOL, "bj920000"], "5m", demo.DAY).plot(axes=axes)
+        self.assertEqual([call.kwargs["label"] for call in axes.plot.call_args_list],
+                         [SYMBOL, "bj920000"])
+        times, closes = axes.plot.call_args_list[0].args
+        self.assertEqual((len(times), closes.dtype), (48, np.float64))
+
     def test_nothing_can_be_written(self):
         with self.assertRaisesRegex(candled.QueryFailed, "read-only|permission"):
             self.db._rows(candled.database.sql.SQL("create table public.t (a int)"))
