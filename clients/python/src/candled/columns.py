@@ -179,10 +179,11 @@ class Decoder:
             raise ProtocolError(f"a row has not the {len(self._fields)} fields that it should have")
         places += 2
         for field in self._fields.values():
-            lengths = batch.gather(">i4", places).astype(np.int64)
-            is_null = lengths < 0
-            valid = ~is_null if is_null.any() else None
-            lengths[is_null] = 0
+            lengths = batch.gather(">i4", places).astype(np.int32)
+            valid = None
+            if lengths.min() < 0:
+                valid = lengths >= 0
+                lengths[~valid] = 0
             places += 4
             _decode_field(batch, field, places, lengths, valid)
             field.count(len(places), valid)
@@ -194,6 +195,11 @@ class Decoder:
 def _decode_field(
     batch: "_Batch", field: _Field, places: Array, lengths: Array, valid: Array | None
 ) -> None:
+    if field.kind == "float" and field.sent == "decimal":
+        floats = batch.short_floats(places, valid)
+        if floats is not None:
+            field.values.append(floats)
+            return
     if field.sent == "decimal":
         numbers, decimals, isnan = batch.decimals(places, valid)
         if field.kind == "float":
@@ -247,17 +253,61 @@ class _Batch:
         if width == 0:
             code = known.setdefault(b"", len(known))
             return np.full(len(places), code, dtype=np.int32)
-        spelled = self._bytes[
-            np.minimum(places[:, None] + np.arange(width), len(self._data) - 1)]
-        spelled[np.arange(width) >= lengths[:, None]] = 0
-        texts = np.ascontiguousarray(spelled).view(f"S{width}").reshape(-1)
+        texts: Array
+        is_short = width <= 8 and lengths.min() == width
+        if is_short:
+            texts = self.gather(">u8", places).astype(np.uint64) >> np.uint64(64 - 8 * width)
+        else:
+            spelled = self._bytes[
+                np.minimum(places[:, None] + np.arange(width), len(self._data) - 1)]
+            spelled[np.arange(width) >= lengths[:, None]] = 0
+            texts = np.ascontiguousarray(spelled).view(f"S{width}").reshape(-1)
         # Neighbours are mostly the same.
         heads = np.flatnonzero(np.concatenate(([True], texts[1:] != texts[:-1])))
         distinct, inverse = np.unique(texts[heads], return_inverse=True)
-        codes = np.array(
-            [known.setdefault(word, len(known)) for word in distinct.tolist()], dtype=np.int32)
+        words = distinct.tolist()
+        if is_short:
+            words = [word.to_bytes(width, "big") for word in words]
+        codes = np.array([known.setdefault(word, len(known)) for word in words], dtype=np.int32)
         runs = np.diff(np.append(heads, len(texts)))
         return np.repeat(codes[inverse.reshape(-1)], runs)
+
+    def short_floats(self, places: Array, valid: Array | None) -> NDArray[np.float64] | None:
+        """The float64 nearest to each decimal, if all have so few digits that one division or one
+        product of whole numbers is exact."""
+        head = self.gather(">i8", places).astype(np.int64)
+        if valid is not None:
+            head[~valid] = 0
+        count = head >> 48
+        digits_max = int(count.max())
+        if digits_max > 4 or (head & 0x8000_0000).any():
+            return None
+        # As many digits as one word takes, the last one rightmost.
+        size = 32 if digits_max <= 2 else 64
+        words = self.gather(f">u{size // 8}", places + 8).astype(np.uint64)
+        words >>= np.minimum(size - 16 * count, 63).astype(np.uint64)
+        words[count == 0] = 0
+        digits = words.view(np.int64)
+        numbers = (digits & 0xFFFF) + (digits >> 16 & 0xFFFF) * _NUMERIC_BASE
+        if size == 64:
+            numbers += ((digits >> 32 & 0xFFFF) + (digits >> 48 & 0xFFFF) * _NUMERIC_BASE) * (
+                _NUMERIC_BASE**2)
+        power = 4 * (((head << 16) >> 48) - count + 1)
+        power[count == 0] = 0
+        low, high = int(power.min()), int(power.max())
+        if low < -_FLOAT_DECIMALS_MAX or int(numbers.max()) * 10 ** max(high, 0) > _FLOAT_INTEGER_MAX:
+            return None
+        floats: NDArray[np.float64] = numbers.astype(np.float64)
+        if high > 0:
+            floats *= _TENS_FLOAT[np.maximum(power, 0)]
+        if low < 0:
+            floats /= _TENS_FLOAT[np.maximum(-power, 0)]
+        is_negative = (head & (_NEGATIVE << 16)) != 0
+        if is_negative.any():
+            floats[is_negative] *= -1
+        if valid is not None:
+            floats[~valid] = np.nan
+        return floats
 
     def decimals(
         self, places: Array, valid: Array | None

@@ -62,10 +62,11 @@ class ColumnsTests(unittest.TestCase):
             digits = source.randrange(10 ** source.randrange(1, 30))
             value = Decimal(digits).scaleb(-source.randrange(0, 26))
             values.append(-value if source.random() < 0.3 and value else value)
-        # Large and small ones in batches of their own, so that both ways of decoding are taken.
-        for limit in (10**8, 10**40):
-            some = [value for value in values if abs(value) < limit and (
-                limit > 10**8 or value.as_tuple().exponent >= -9)]
+            values.append(Decimal(source.randrange(-(10**9), 10**9)).scaleb(-source.randrange(0, 4)))
+        # Short and long ones in batches of their own, so that each way of decoding is taken.
+        for limit, decimals in ((10**6, 3), (10**8, 9), (10**40, 99)):
+            some = [value for value in values if abs(value) < limit
+                    and value.as_tuple().exponent >= -decimals]
             fields = [[numeric(value)] for value in some]
             floats = decoded({"n": NUMERIC}, fields)["n"].values
             exact = decoded({"n": NUMERIC}, fields, exact=True)["n"].exact()
