@@ -104,8 +104,8 @@ package final class Broker {
         try run(
           commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       }
-      try follow()
-      return commands.count == Self.commandsMax
+      let isNew = try follow()
+      return isNew || commands.count == Self.commandsMax
     } catch {
       // Whether the step was stored may not be known, so nothing else is.
       state = nil
@@ -118,7 +118,7 @@ package final class Broker {
     guard needsClock else { return }
     do throws(AppStoreError) {
       try run([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
-      try follow()
+      _ = try follow()
     } catch {
       state = nil
       throw error
@@ -161,10 +161,11 @@ package final class Broker {
   }
 
   /// Hints of the feed are wanted only while they matter.
-  private func follow() throws(AppStoreError) {
-    guard var session, let state else { return }
+  /// - Returns: whether they come from now on, so that what came before was not hinted at.
+  private func follow() throws(AppStoreError) -> Bool {
+    guard var session, let state else { return false }
     let isWanted = !state.watched.isEmpty
-    if isWanted == session.isFollowing { return }
+    if isWanted == session.isFollowing { return false }
     do throws(StoreError) {
       try session.connection.execute(
         isWanted ? "listen candled" : "unlisten candled", context: Self.context)
@@ -173,6 +174,7 @@ package final class Broker {
     }
     session.isFollowing = isWanted
     self.session = session
+    return isWanted
   }
 }
 
@@ -266,7 +268,7 @@ extension Broker {
       next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
     }
     for certified in changes.certified where certified.day == next.day {
-      next.certify(certified.symbol)
+      next.certify(certified)
     }
     next.quoteSequence = changes.lastSeq
   }

@@ -1,6 +1,7 @@
 import AppStore
 import Market
 import PaperTrading
+import Reader
 
 /// What becomes of orders in the market.
 extension BrokerState {
@@ -131,10 +132,13 @@ extension BrokerState {
     settle(symbol)
   }
 
-  mutating func certify(_ symbol: Symbol) {
-    guard instruments[symbol]?.isSettled == false else { return }
-    apply(.certificate, to: symbol)
-    settle(symbol)
+  /// The day's totals confirm its last row, if they contain it.
+  mutating func certify(_ certified: CertifiedDay) {
+    guard let trading = instruments[certified.symbol], !trading.isSettled,
+      let last = trading.last?.snapshot, let volume = certified.volume, last.volume <= volume
+    else { return }
+    apply(.certificate, to: certified.symbol)
+    settle(certified.symbol)
   }
 
   /// What rests behind a row: cancellations that waited for it, and where orders stand.

@@ -28,6 +28,8 @@ package struct WatchedChanges: Sendable {
 package struct CertifiedDay: Sendable, Hashable {
   package var symbol: Symbol
   package var day: TradingDay
+  /// The exchange's own total; nil where the end of the day was not seen.
+  package var volume: ExactDecimal?
 }
 
 /// Of a few instruments, what changed: what else the feed has is not read.
@@ -78,11 +80,13 @@ extension StoreReader {
   private static let readCertified = Statement(
     name: "watched_certificates",
     sql: """
-      select i.symbol, k.trading_day
+      select i.symbol, k.trading_day, a.exchange_volume
       from feed_changes c
       cross join lateral unnest(c.audit_instrument_ids, c.audit_days) as
         k (instrument_id, trading_day)
       join feed_instruments i on i.id = k.instrument_id
+      join feed_audits a on a.instrument_id = k.instrument_id
+        and a.trading_day = k.trading_day
       where c.seq > $2::bigint
         and i.symbol = any (string_to_array($1::text, ' '))
       """)
@@ -105,7 +109,10 @@ extension StoreReader {
     for (symbol, seq) in corrected { changes.corrected[symbol] = seq }
     let certified = try read(
       Self.readCertified, with: Self.parameters(symbols, seq), context: "broker"
-    ) { (row) throws(StoreError) in CertifiedDay(symbol: try row.symbol(), day: try row.day()) }
+    ) { (row) throws(StoreError) in
+      CertifiedDay(
+        symbol: try row.symbol(), day: try row.day(), volume: try row.optionalNumeric())
+    }
     changes.certified = Set(certified)
     return changes
   }

@@ -164,6 +164,21 @@ import Testing
     #expect(try exchange.findings() == [])
   }
 
+  @Test(arguments: [Int64(9_000), 8_000])
+  func `a day's certificate confirms its last row, if it contains it`(
+    _ volume: Int64
+  ) async throws {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, 53_000, 1_000, queue: 100)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 100, at: 1100)
+    try await sealed(exchange, 53_003, 1_000, queue: 100)
+    try await sealed(exchange, 53_006, 9_000, queue: 100)
+    try await exchange.certify(volume: volume, second: 55_800)
+    #expect(try exchange.fills() == (volume < 9_000 ? [] : ["1/1 100@11"]))
+    #expect(try exchange.findings() == [])
+  }
+
   @Test func `an account has a bounded number of open orders`() async throws {
     let exchange = try await PaperExchange()
     try await sealed(exchange, Self.morning, 1_000, queue: 100)

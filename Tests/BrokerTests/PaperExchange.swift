@@ -161,6 +161,24 @@ final class PaperExchange {
     _ = try await writer.commit(commit)
   }
 
+  /// The daemon certifies the day with that volume.
+  func certify(volume: Int64, second: Int) async throws {
+    let symbol = try #require(Symbol("sz000001"))
+    position += 1
+    setClock(second: second)
+    var commit = Commit(
+      position: JournalPosition(position), knownAt: clock.withLock { $0 })
+    commit.certificates = [
+      DayCertificate(
+        symbol: symbol, tradingDay: Self.day, exchangeVolume: ExactDecimal(volume),
+        exchangeTurnover: .zero, minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero,
+        gapTurnover: .zero, afterHoursVolume: .zero, afterHoursTurnover: .zero,
+        minutesTraded: 0, minutesUntraded: 0, minutesMissing: 0, source: .sina)
+    ]
+    _ = try await writer.commit(commit)
+    try look()
+  }
+
   // MARK: Judgement
 
   func fills() throws -> [String] {
