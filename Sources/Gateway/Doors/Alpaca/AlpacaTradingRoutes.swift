@@ -114,7 +114,7 @@ struct AlpacaTradingRoutes: Sendable {
         "/v2/account/configurations", method: .patch,
         summary: "Alpaca: answers with what the account may do; 409 to change it.",
         answer: .object(Self.configurations.map { .init($0.key, .encoded("{}")) }),
-        body: .anyObject
+        body: .encoded(#"{"type":"object"}"#)
       ) { (_, call) throws(Problem) in
         try Self.requireUnchanged(call.arguments.body)
         return Self.configuration
