@@ -32,7 +32,7 @@ package final class AlertWatch: FeedSink {
   package func receive(_ news: FeedNews) {
     let hasTasks = shared.withLock { shared in
       switch news {
-      case .update(let update): Self.look(at: update, of: memory.state, &shared)
+      case .update(let update): Self.look(at: update, of: memory.state, into: &shared)
       case .resync: shared.tasks.isAll = true
       case .connection: break
       }
@@ -41,12 +41,13 @@ package final class AlertWatch: FeedSink {
     if hasTasks { interrupt.signal() }
   }
 
-  private static func look(at update: FeedUpdate, of state: MarketState, _ shared: inout Shared) {
+  private static func look(at update: FeedUpdate, of state: MarketState, into shared: inout Shared)
+  {
     guard shared.book != nil else { return }
-    if shared.seriesCount != state.directory.series.count { place(in: state, &shared) }
+    if shared.seriesCount != state.directory.series.count { place(in: state, into: &shared) }
     for stock in update.stocks {
       guard let subject = shared.subjects[stock.place] else { continue }
-      look(at: stock.place, of: subject, in: state, &shared)
+      look(at: stock.place, of: subject, in: state, into: &shared)
     }
     for message in update.messages {
       let isWatched = message.place.map { shared.subjects[$0] != nil } ?? false
@@ -60,7 +61,8 @@ package final class AlertWatch: FeedSink {
   }
 
   private static func look(
-    at place: SeriesPlace, of subject: AlertSubject, in state: MarketState, _ shared: inout Shared
+    at place: SeriesPlace, of subject: AlertSubject, in state: MarketState,
+    into shared: inout Shared
   ) {
     guard let quote = state.reading(of: place),
       let seen = shared.book?.look(at: quote.reading, of: subject, position: quote.position)
@@ -69,7 +71,7 @@ package final class AlertWatch: FeedSink {
     shared.tasks.unsettled += seen.unsettled.map { ($0, place) }
   }
 
-  private static func place(in state: MarketState, _ shared: inout Shared) {
+  private static func place(in state: MarketState, into shared: inout Shared) {
     shared.seriesCount = state.directory.series.count
     let pairs = shared.book?.subjects.compactMap { subject in
       state.place(of: subject).map { ($0, subject) }
@@ -84,9 +86,9 @@ package final class AlertWatch: FeedSink {
     shared.withLock { shared in
       let state = memory.state
       shared.book = book
-      Self.place(in: state, &shared)
+      Self.place(in: state, into: &shared)
       for (place, subject) in shared.subjects {
-        Self.look(at: place, of: subject, in: state, &shared)
+        Self.look(at: place, of: subject, in: state, into: &shared)
       }
       shared.tasks.hasGaps = shared.tasks.hasGaps || !book.subjects(of: .gap).isEmpty
       shared.tasks.hasStalls = shared.tasks.hasStalls || !book.subjects(of: .sourceStale).isEmpty

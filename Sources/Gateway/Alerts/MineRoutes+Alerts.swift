@@ -54,7 +54,7 @@ extension MineRoutes {
   @discardableResult
   private func changeAlerts<Value: Sendable>(
     _ request: MineRequest,
-    _ body: @Sendable (AlertTable) throws(AppStoreError) -> Value
+    body: @Sendable (AlertTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     let user = try request.principal.identity(with: .account).userID
     return try await run { (connection) throws(AppStoreError) in
@@ -135,7 +135,7 @@ extension MineRoutes {
 
   private func changeNotification(
     _ request: MineRequest,
-    _ body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
+    body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
   ) async throws(Problem) -> MineResponse {
     let (id, user) = (
       try request.id(of: "a notification"),

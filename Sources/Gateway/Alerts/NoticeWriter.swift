@@ -36,8 +36,8 @@ struct NoticeWriter {
     let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
     if state.isLoaded, examined != today {
       let places = book.subjects.compactMap { state.place(of: $0) }
-      let seen = try examine(places, from: from, in: state, &book)
-      try write(seen.notices, unsettled: seen.unsettled, &book)
+      let seen = try examine(places, from: from, in: state, with: &book)
+      try write(seen.notices, unsettled: seen.unsettled, with: &book)
       if let today, !book.subjects.isEmpty { try notices.examined(before: today) }
       examined = today
     }
@@ -47,7 +47,7 @@ struct NoticeWriter {
   /// Looks at days that are over, and at today's candle if there is one.
   private func examine(
     _ places: some Sequence<SeriesPlace>, from: TradingDay?, in state: MarketState,
-    _ book: inout AlertBook
+    with book: inout AlertBook
   ) throws(AppStoreError) -> (notices: [AlertNotice], unsettled: [PlacedAlert]) {
     let places: [Int32: SeriesPlace] = Dictionary(
       places.map { (state.directory[$0].id, $0) }
@@ -89,17 +89,17 @@ struct NoticeWriter {
     guard var book = watch.book else { return }
     var (fired, unsettled) = (tasks.notices, tasks.unsettled)
     if !tasks.days.isEmpty {
-      let seen = try examine(tasks.days, from: nil, in: state, &book)
+      let seen = try examine(tasks.days, from: nil, in: state, with: &book)
       fired += seen.notices
       unsettled += seen.unsettled
     }
-    if tasks.hasGaps { fired += try gaps(in: state, &book) }
-    if tasks.hasStalls { fired += try stalls(in: state, &book) }
-    try write(fired, unsettled: unsettled, &book)
+    if tasks.hasGaps { fired += try gaps(in: state, with: &book) }
+    if tasks.hasStalls { fired += try stalls(in: state, with: &book) }
+    try write(fired, unsettled: unsettled, with: &book)
   }
 
   private func gaps(
-    in state: MarketState, _ book: inout AlertBook
+    in state: MarketState, with book: inout AlertBook
   ) throws(AppStoreError) -> [AlertNotice] {
     var subjects: [Int32: AlertSubject] = [:]
     var wanted: [AlertEvidenceTable.Wanted] = []
@@ -123,7 +123,7 @@ struct NoticeWriter {
   }
 
   private mutating func stalls(
-    in state: MarketState, _ book: inout AlertBook
+    in state: MarketState, with book: inout AlertBook
   ) throws(AppStoreError) -> [AlertNotice] {
     let subjects = book.subjects(of: .sourceStale)
     if subjects.isEmpty { return [] }
@@ -143,7 +143,7 @@ struct NoticeWriter {
 
   /// What the minutes of the unsettled ones say is written with the rest.
   private func write(
-    _ notices: [AlertNotice], unsettled: [PlacedAlert], _ book: inout AlertBook
+    _ notices: [AlertNotice], unsettled: [PlacedAlert], with book: inout AlertBook
   ) throws(AppStoreError) {
     var fired = notices
     for (alert, place) in unsettled {
