@@ -77,7 +77,7 @@ def _export(options: argparse.Namespace) -> int:
                 written = True
                 _report(each)
         if options.follow:
-            for each in export.follow(job, days[0], options.every):
+            for each in export.follow(job, days[-1], options.every):
                 _report(each)
         if not written:
             return _complain(f"there are no candles of {options.day}", _NO_INPUT)

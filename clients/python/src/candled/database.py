@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from .columns import Decoder
 from .errors import BadArgument, ConnectionFailed, QueryFailed
@@ -261,14 +262,15 @@ class Database:
 
 
 def _address(target: str) -> str:
-    if "://" in target or "=" in target:
+    if "://" in target or ("=" in target and not target.startswith(("/", "."))):
         return target
     folder = Path(target) / "postgres" / "socket"
     if not any(folder.glob(".s.PGSQL.*[0-9]")):
         raise ConnectionFailed(
             f"nothing serves {target}: expected postgresql://… or the folder of a demo that runs, "
             f"see candled demo --open {target}")
-    return f"host='{folder.resolve()}' port=5432 dbname=candled user=candled_reader"
+    return make_conninfo(
+        host=str(folder.resolve()), port=5432, dbname="candled", user="candled_reader")
 
 
 def _listed(symbols: str | Iterable[str]) -> list[str]:

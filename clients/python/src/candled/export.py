@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ _TEMPORARY = ".part"
 _ROW_GROUP_ROWS = 1 << 18
 # They go in equal steps: differences take less room than a dictionary.
 _DELTA = ["opened_at", "closed_at"]
+# Later corrections are rare; exporting the day again finds them.
+_CORRECTED = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +166,12 @@ def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, in
 
 
 def follow(export: Export, since: date, every_seconds: float) -> Iterator[Written]:
-    """Files of closed days as they close, and again where a correction changed one. Never ends."""
+    """Files of closed days as they close, and again where a correction changed one of the last days.
+    Never ends."""
     while True:
-        for day in export.closed_days(since):
+        days = export.closed_days(since)
+        for day in days:
             yield from (written for written in export.day(day) if written.is_new)
+        if days:
+            since = max(since, days[-1] - _CORRECTED)
         time.sleep(every_seconds)

@@ -2,6 +2,7 @@
 
 import asyncio
 import unittest
+from unittest import mock
 
 import candled
 import demo
@@ -28,6 +29,7 @@ class FollowTests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(len(expected), 240)
         self.assertEqual({at: found[at] for at in expected}, expected)
 
+    @mock.patch("candled.following._CHANGES_MAX", 20)
     async def test_goes_on_where_a_lost_connection_ended(self):
         whole, cut, states = [], [], []
         with demo.opened() as db:
