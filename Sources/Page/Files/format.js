@@ -7,6 +7,7 @@ import { settings } from "./settings.js";
 export const nothing = "–";
 const placesOfKind = { fund: 3, etf: 3, bond: 3 };
 const minus = "−";
+const hidden = "••••";
 
 // Indexes are points, of which two places are read; the formatter rounds the decimal text itself.
 const points = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -22,6 +23,9 @@ export function price(text, kind) {
   const digits = fraction.slice(0, end).padEnd(places, "0");
   return `${text.startsWith("-") ? minus : ""}${grouped(whole)}.${digits}`;
 }
+
+// As it is typed into a field: without groups.
+export const typed = (text, kind) => (text ? price(text, kind).replaceAll(",", "") : "");
 
 const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -58,6 +62,15 @@ export function compact(text) {
   if (!/[1-9]/.test(text)) return "0";
   const isSmall = /^-?\d{1,3}(\.|$)/.test(text);
   return isSmall ? text.replace(/\.0*$/, "") : formatter(settings.get("language")).format(text);
+}
+
+// Money to the cent, with its digits beyond; dots where the person hides amounts.
+export function money(text) {
+  return settings.get("hidesAmounts") && text ? hidden : price(text);
+}
+
+export function signedMoney(text) {
+  return settings.get("hidesAmounts") && text ? hidden : signed(text);
 }
 
 export function whole(text) {

@@ -37,8 +37,9 @@ const pause = (seconds, signal) => new Promise((resolve, reject) => {
   }, { once: true });
 });
 
-async function requestOnce(path, { method = "GET", body, signal } = {}) {
+async function requestOnce(path, { method = "GET", body, key, signal } = {}) {
   const headers = {};
+  if (key) headers["Idempotency-Key"] = key;
   if (session.token) headers.Authorization = `Bearer ${session.token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const timeout = AbortSignal.timeout(timeoutMilliseconds);
@@ -66,7 +67,7 @@ async function requestOnce(path, { method = "GET", body, signal } = {}) {
   throw new GatewayProblem({ status: response.status, retryAfter, ...answer });
 }
 
-const query = (values) => new URLSearchParams(
+export const query = (values) => new URLSearchParams(
   Object.entries(values).filter(([, value]) => value !== null && value !== undefined)).toString();
 
 const listed = (id, symbol) => `/v1/watchlists/${id}/symbols/${encodeURIComponent(symbol)}`;

@@ -3,13 +3,19 @@
 
 import { feed } from "./feed.js";
 import { gateway } from "./gateway.js";
+import { inbox } from "./inbox.js";
 import { session } from "./session.js";
 import { settings } from "./settings.js";
 import { element, icon, replace, setText } from "./element.js";
 import { named, text } from "./texts.js";
+import { AccountScreen } from "./screen-account.js";
+import { AlertsScreen } from "./screen-alerts.js";
 import { DetailScreen } from "./screen-detail.js";
 import { HealthScreen } from "./screen-health.js";
 import { HomeScreen } from "./screen-home.js";
+import { OrdersScreen } from "./screen-orders.js";
+import { PortfolioScreen } from "./screen-portfolio.js";
+import { QueueScreen } from "./screen-queue.js";
 import { SearchScreen } from "./screen-search.js";
 import { SettingsScreen } from "./screen-settings.js";
 import { WatchlistsScreen } from "./screen-watchlists.js";
@@ -21,13 +27,20 @@ const screens = [
   { pattern: /^stock\/([^/]+)$/, screen: DetailScreen },
   { pattern: /^search(?:\/(.*))?$/, screen: SearchScreen, place: "search" },
   { pattern: /^watchlists(?:\/(\d+))?$/, screen: WatchlistsScreen, place: "watchlists" },
+  { pattern: /^portfolio$/, screen: PortfolioScreen, place: "trading" },
+  { pattern: /^orders$/, screen: OrdersScreen, place: "trading" },
+  { pattern: /^queue$/, screen: QueueScreen, place: "trading" },
+  { pattern: /^account$/, screen: AccountScreen, place: "trading" },
+  { pattern: /^alerts$/, screen: AlertsScreen, place: "alerts" },
   { pattern: /^health$/, screen: HealthScreen, place: "health" },
   { pattern: /^settings$/, screen: SettingsScreen, place: "settings" },
 ];
 const places = [
   { place: "home", address: "#/", shape: "home" },
   { place: "search", address: "#/search", shape: "search", isForPhones: true },
-  { place: "watchlists", address: "#/watchlists", shape: "list" },
+  { place: "watchlists", address: "#/watchlists", shape: "list", short: "watchlistsShort" },
+  { place: "trading", address: "#/portfolio", shape: "trade" },
+  { place: "alerts", address: "#/alerts", shape: "bell" },
   { place: "health", address: "#/health", shape: "pulse", short: "healthShort" },
   { place: "settings", address: "#/settings", shape: "gear" },
 ];
@@ -48,11 +61,16 @@ class Page {
     settings.addEventListener("change", () => this.settingsChanged());
     settings.addEventListener("chosen", () => this.savePreferences());
     session.addEventListener("change", () => this.sessionChanged());
+    inbox.addEventListener("change", () => this.showUnread());
     feed.start();
     this.navigate();
     this.loadPreferences();
     this.loadMarket();
-    setInterval(() => this.loadMarket(), marketMilliseconds);
+    inbox.look();
+    setInterval(() => {
+      this.loadMarket();
+      document.hidden || inbox.look();
+    }, marketMilliseconds);
   }
 
   build() {
@@ -79,7 +97,17 @@ class Page {
         element("nav", { "aria-label": text("navigation") }, [...this.links.values()]),
         element("div", { class: "search-box" }, icon("search"), this.input), this.session),
       this.banner, this.main);
+    this.count = element("span", { class: "count", hidden: true });
+    this.links.get("alerts").append(this.count);
+    this.showUnread();
     this.showState();
+  }
+
+  showUnread() {
+    const { unread } = inbox;
+    this.count.hidden = unread === 0;
+    replace(this.count, String(unread), element(
+      "span", { class: "unseen" }, ` ${text("unread")}`));
   }
 
   skip(event) {
@@ -195,6 +223,7 @@ class Page {
   }
 
   sessionChanged() {
+    inbox.look();
     this.loadPreferences();
     this.screen?.close();
     this.screen = null;

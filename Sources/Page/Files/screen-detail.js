@@ -8,6 +8,9 @@ import { ChartPanel } from "./chart-panel.js";
 import { element, icon, replace, setText } from "./element.js";
 import { empty, load } from "./loading.js";
 import { firstWatchlist, symbolsOf } from "./watchlists.js";
+import { openAlertForm } from "./alert-form.js";
+import { openOrderForm } from "./order-form.js";
+import { openQueueForm } from "./queue-form.js";
 import { limitMark } from "./stock-table.js";
 import { OrderBook, QuoteFigures } from "./quote-parts.js";
 import { named, text } from "./texts.js";
@@ -77,6 +80,7 @@ export class DetailScreen {
     replace(this.node,
       element("header", { class: "detail-head" },
         element("div", { class: "detail-name" }, name, code), this.heart,
+        actions(stock),
         element("div", { class: "detail-price" }, price, change, mark, time)),
       element("div", { class: "detail-columns" },
         this.panel.node,
@@ -177,6 +181,17 @@ export class DetailScreen {
     this.heart.focus();
   }
 }
+
+// An index has no shares.
+const actions = ({ symbol, kind }) => element("div", { class: "line actions" },
+  kind === "index" ? null : [
+    element("button", { "data-side": "buy", onclick: () => openOrderForm({ symbol }) },
+      text("side_buy")),
+    element("button", {
+      "data-side": "sell", onclick: () => openOrderForm({ symbol, side: "sell" }),
+    }, text("side_sell")),
+    element("button", { onclick: () => openQueueForm({ symbol }) }, text("queue"))],
+  element("button", { onclick: () => openAlertForm({ symbol }) }, text("alert")));
 
 const section = (key, body) => element("section", { class: "card" },
   element("div", { class: "card-head" }, element("h2", {}, text(key))), body);

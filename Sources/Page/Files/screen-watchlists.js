@@ -5,6 +5,7 @@ import { gateway } from "./gateway.js";
 import { session } from "./session.js";
 import { element, icon, replace, setText } from "./element.js";
 import { empty, load } from "./loading.js";
+import { openOrderForm } from "./order-form.js";
 import { signInForm } from "./sign-in.js";
 import { StockTable } from "./stock-table.js";
 import { showTriggers, symbolsOf } from "./watchlists.js";
@@ -106,7 +107,7 @@ export class WatchlistsScreen {
     const triggers = new Map(this.current.symbols.map((row) => [row.symbol, row]));
     const table = new StockTable({
       label: this.current.name, isSortable: true,
-      decorate: (row, stock) => showTriggers(row, stock, triggers),
+      decorate: (row, stock) => showTriggers(row, stock, triggers), act: tradeButton,
     });
     table.show(stocks);
     replace(this.body, table.node);
@@ -253,6 +254,11 @@ export class WatchlistsScreen {
     return this.change(() => gateway.putSymbol(list.id, row.symbol, withoutNothing(triggers)));
   }
 }
+
+const tradeButton = ({ symbol, name, kind }) => (kind === "index" ? null : element("button", {
+  class: "small", "aria-label": text("tradeOf", { name: name ?? symbol }),
+  onclick: () => openOrderForm({ symbol }),
+}, text("trade")));
 
 // The gateway takes a trigger or none, not null.
 const withoutNothing = (object) => Object.fromEntries(Object.entries(object).filter(

@@ -6,7 +6,7 @@ import { text } from "./texts.js";
 
 let forms = 0;
 
-export function signInForm() {
+export function signInForm(words = text("signInNeeded")) {
   forms += 1;
   const id = `token-${forms}`;
   const fault = element("p", { class: "fault", role: "alert" },
@@ -19,7 +19,7 @@ export function signInForm() {
     else setText(fault, text("tokenShape"));
   };
   return element("form", { class: "sign-in", onsubmit: submit },
-    element("p", {}, text("signInNeeded")),
+    element("p", {}, words),
     element("label", { for: id }, text("token")),
     element("div", { class: "line" }, input, element("button", {}, text("signIn"))), fault);
 }

@@ -25,11 +25,13 @@ const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 const levelClass = ({ level }) => (level ? `from-${level}` : "");
 
 export class StockTable {
-  // `decorate(row, stock)` may add to a row that has been updated. `isSortable` lets a person sort
+  // `decorate(row, stock)` may add to a row that has been updated; `act(stock)` makes a button of
+  // each row. `isSortable` lets a person sort
   // by a column; the order that was given comes back with the third click.
-  constructor({ label, decorate = null, isSortable = false } = {}) {
+  constructor({ label, decorate = null, act = null, isSortable = false } = {}) {
     this.rows = new Map();
     this.decorate = decorate;
+    this.act = act;
     this.sorting = null;
     this.body = element("tbody");
     const title = (column) => (isSortable ? element("button", {
@@ -103,7 +105,8 @@ export class StockTable {
       "td", { class: `figure ${levelClass(column)}`, "data-column": column.key }));
     const node = element(
       "tr", { "data-symbol": stock.symbol, onclick: (event) => this.follow(event, address) },
-      element("th", { scope: "row" }, name, element("span", { class: "code-line" }, code, mark)),
+      element("th", { scope: "row" }, name, element("span", { class: "code-line" }, code, mark,
+        this.act?.(stock))),
       cells);
     return { node, name, mark, cells, stock: null };
   }

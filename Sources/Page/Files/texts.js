@@ -2,10 +2,13 @@
 // takes a value.
 
 import { settings } from "./settings.js";
+import { tradingTexts } from "./texts-trading.js";
 
 const texts = {
+  ...tradingTexts,
   home: ["Home", "首页"],
   watchlists: ["Watchlists", "自选"],
+  watchlistsShort: ["Lists", "自选"],
   health: ["Market health", "数据质量"],
   healthShort: ["Health", "质量"],
   settings: ["Settings", "设置"],
@@ -206,7 +209,7 @@ const texts = {
   amounts: ["Amounts", "金额"],
   amountsShown: ["Shown", "显示"],
   amountsHidden: ["Hidden", "隐藏"],
-  amountsNote: ["Of portfolios, when accounts come.", "用于持仓，账户功能推出后生效。"],
+  amountsNote: ["Of portfolios and accounts.", "用于持仓和账户。"],
   account: ["Account", "账户"],
 
   coverage: ["Coverage", "覆盖"],

@@ -1,0 +1,130 @@
+// What an account holds, what it is worth now, and what was gained: today and since it was bought.
+
+import * as format from "./format.js";
+import { DataTable, instrumentColumn } from "./data-table.js";
+import { element, replace, setText } from "./element.js";
+import { empty } from "./loading.js";
+import { openOrderForm } from "./order-form.js";
+import { amountsEye } from "./settings-eye.js";
+import { text } from "./texts.js";
+import { trading } from "./trading.js";
+import { card, TradingScreen } from "./trading-screen.js";
+import { valueLine } from "./value-line.js";
+
+// As often as the documents ask.
+const lookMilliseconds = 5_000;
+
+const money = (field) => ({
+  isFigure: true, of: (row) => format.signedMoney(row[field]),
+  direction: (row) => format.direction(row[field]),
+});
+const percent = (field) => ({
+  isFigure: true, of: (row) => format.percent(row[field]),
+  direction: (row) => format.direction(row[field]),
+});
+
+const nameOf = ({ stock, stockSymbol }) => stock?.name ?? stockSymbol;
+
+const columns = [
+  instrumentColumn("name", {
+    symbol: ({ stockSymbol }) => stockSymbol, name: nameOf,
+    mark: (row) => (row.exUnbooked ? text("exUnbooked") : row.stale ? text("old") : ""),
+  }),
+  {
+    key: "price", isFigure: true, of: (row) => format.price(row.currentPrice, row.stock?.kind),
+    direction: ({ stock }) => format.direction(stock?.change),
+  },
+  { key: "marketValue", isFigure: true, level: 5, of: (row) => format.money(row.marketValue) },
+  { key: "shares", isFigure: true, level: 6, of: (row) => format.whole(row.quantity) },
+  {
+    key: "averagePrice", isFigure: true, level: 7,
+    of: (row) => format.price(row.averagePrice, row.stock?.kind),
+  },
+  { key: "profitToday", level: 8, ...money("profitToday") },
+  { key: "profitTodayPercent", level: 8, ...percent("profitTodayPercent") },
+  { key: "profit", level: 7, ...money("profit") },
+  { key: "profitPercent", ...percent("profitPercent") },
+  {
+    key: "trade", isUnseen: true, isFigure: true,
+    node: (row) => element("button", {
+      class: "small", "aria-label": text("sellOf", { name: nameOf(row) }),
+      onclick: () => openOrderForm({ symbol: row.stockSymbol, side: "sell" }),
+    }, text("side_sell")),
+  },
+];
+
+export class PortfolioScreen extends TradingScreen {
+  constructor() { super("portfolio", lookMilliseconds); }
+
+  build(account) {
+    this.summary = new Summary(account);
+    this.holdings = element("div", { class: "card-body" });
+    this.past = element("div", { class: "card-body" });
+    this.table = null;
+    this.history = null;
+    replace(this.body, this.summary.node, card("holdings", this.holdings),
+      card("valueByDay", this.past));
+    this.part(this.past, () => trading.history(account.id, this.signal),
+      (answer) => {
+        this.history = answer;
+        this.showPast();
+      });
+  }
+
+  showPast() { if (this.history) replace(this.past, valueLine(this.history)); }
+
+  refresh() {
+    this.summary.eye();
+    this.showPast();
+    return this.part(this.holdings, () => trading.portfolio(this.account.id, this.signal),
+      (portfolio) => {
+        this.summary.show(portfolio);
+        this.showHoldings(portfolio.stocks);
+      });
+  }
+
+  showHoldings(holdings) {
+    if (holdings.length === 0) {
+      this.table = null;
+      replace(this.holdings, empty(text("noHoldings")));
+      return;
+    }
+    if (!this.table) {
+      this.table = new DataTable({
+        label: text("holdings"), columns, id: ({ stockSymbol }) => stockSymbol });
+      replace(this.holdings, this.table.node);
+    }
+    this.table.show(holdings);
+  }
+}
+
+// The account as a whole, in large figures.
+class Summary {
+  constructor(account) {
+    const figure = () => element("dd", { class: "tile-value" });
+    this.cells = {
+      value: figure(), profitToday: figure(), profit: figure(), cash: figure() };
+    this.percents = { profitToday: element("span"), profit: element("span") };
+    this.eyePlace = element("span");
+    this.currency = account.currency;
+    this.node = element("dl", { class: "tiles" }, Object.entries(this.cells).map(
+      ([key, cell]) => element("div", { class: "card card-body tile" },
+        element("dt", { class: "muted line" }, text(`total_${key}`),
+          key === "value" ? this.eyePlace : null),
+        cell,
+        element("dd", { class: "muted" }, this.percents[key]
+          ?? (key === "value" ? this.currency : "")))));
+  }
+
+  eye() { replace(this.eyePlace, amountsEye()); }
+
+  show(portfolio) {
+    for (const [key, cell] of Object.entries(this.cells)) {
+      const isProfit = key.startsWith("profit");
+      setText(cell, isProfit ? format.signedMoney(portfolio[key]) : format.money(portfolio[key]));
+      if (!isProfit) continue;
+      cell.parentElement.dataset.direction = format.direction(portfolio[key]);
+      setText(this.percents[key], format.percent(portfolio[`${key}Percent`]));
+    }
+  }
+}
