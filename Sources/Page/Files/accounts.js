@@ -34,8 +34,10 @@ export async function loadAccounts(signal) {
 
 // What a token may not do, and which may.
 export const scopeHelp = (problem) => element("div", { class: "scope-help" },
-  element("p", {}, text("scopeNeeded", { title: problem.title })),
+  element("p", {}, text("scopeNeeded", { title: sentence(problem.title) })),
   element("code", {}, command));
+
+const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 // Whether it is a matter of the token, which trying again does not change.
 export const isScopeProblem = ({ code }) => code === "forbidden";

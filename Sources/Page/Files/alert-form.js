@@ -91,7 +91,7 @@ class AlertForm {
     const body = { condition: this.condition.value, repeat: this.repeat.value };
     if (this.isOfSource) body.source = this.source.value;
     else body.stockSymbol = this.instrument.stock.symbol;
-    if (!this.thresholdField.hidden) body.price = this.threshold.value.trim();
+    if (!this.thresholdField.hidden) body.threshold = this.threshold.value.trim();
     perform({ fault: this.fault, button: this.submit }, async () => {
       await alerts.make(body);
       replace(this.node, sentNote(text("alertMade"), "#/alerts", "alerts"));

@@ -100,5 +100,10 @@ const shanghai = new Intl.DateTimeFormat("en-GB", {
   timeZone: "Asia/Shanghai", hour: "2-digit", minute: "2-digit", second: "2-digit",
 });
 
+const shanghaiDay = new Intl.DateTimeFormat("sv-SE", { timeZone: "Asia/Shanghai" });
+
+export const shanghaiMoment = (text) => (text
+  ? `${shanghaiDay.format(new Date(text))} ${shanghaiClock(text)}` : nothing);
+
 // A time that is not of an exchange, on Shanghai's clock.
 export const shanghaiClock = (text) => (text ? shanghai.format(new Date(text)) : nothing);

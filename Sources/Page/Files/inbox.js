@@ -3,6 +3,9 @@
 import { session } from "./session.js";
 import { alerts } from "./trading.js";
 
+// More are "99" at a glance, too.
+const unreadMax = 99;
+
 class Inbox extends EventTarget {
   constructor() {
     super();
@@ -12,7 +15,10 @@ class Inbox extends EventTarget {
   async look() {
     let unread = 0;
     try {
-      if (session.isSignedIn) ({ unread } = await alerts.unread());
+      if (session.isSignedIn) {
+        const { notifications } = await alerts.inbox({ unread: true, limit: unreadMax });
+        unread = notifications.length;
+      }
     } catch {
       // A gateway that is away, or a token without the scope: nothing to show.
       return;

@@ -10,12 +10,13 @@ import { openTradingForm } from "./order-form.js";
 import { text } from "./texts.js";
 import { newKey, trading } from "./trading.js";
 
-// What a trigger takes beside its name, as the gateway calls it.
-export const triggers = {
-  sealed: { value: "0", field: "seconds" },
-  near: { value: "0", field: "percent" },
-  queue: { value: "1000000", field: "shares" },
-  worth: { value: "100000000", field: "amount" },
+// What a trigger is compared with.
+const triggers = {
+  atLimitUp: {},
+  withinPercentOfLimitUp: { value: "0.5", field: "percent" },
+  sealedForSeconds: { value: "30", field: "seconds" },
+  queueAtMost: { value: "1000000", field: "shares" },
+  queueWorthAtMost: { value: "100000000", field: "amount" },
   resealed: {},
 };
 

@@ -93,7 +93,7 @@ function balance({ account, equity }) {
       figure("frozen", account.frozen), figure("equity", equity)));
 }
 
-const depositTypes = ["ApplePay", "LinePay", "Bank"];
+const depositTypes = ["apple_pay", "line_pay", "bank"];
 
 // Paying in or out. The type of a deposit has no default: it is chosen.
 class CashForm {

@@ -14,6 +14,7 @@ import { alerts } from "./trading.js";
 import { card, orProblem } from "./trading-screen.js";
 
 const lookMilliseconds = 3_000;
+const inboxRows = 100;
 const names = new Names();
 
 export class AlertsScreen {
@@ -46,7 +47,7 @@ export class AlertsScreen {
 
   refresh() {
     return Promise.all([
-      this.part(this.news, () => alerts.inbox(null, this.signal), "notifications",
+      this.part(this.news, () => alerts.inbox({ limit: inboxRows }, this.signal), "notifications",
         (rows) => this.showInbox(rows)),
       this.part(this.armed, () => alerts.all(this.signal), "alerts",
         (rows) => this.showAlerts(rows)),
@@ -87,17 +88,17 @@ export class AlertsScreen {
       onclick: ({ currentTarget }) => this.act(currentTarget, action),
     }, icon(shape));
     return element("li", {
-      "data-id": row.id, class: [row.read ? "" : "unread", isWithdrawn ? "withdrawn" : ""]
+      "data-id": row.id, class: [row.readAt ? "" : "unread", isWithdrawn ? "withdrawn" : ""]
         .filter(Boolean).join(" ") || null,
     },
     element("div", { class: "news-text" },
-      element("p", {}, row.read ? null : element("span", { class: "unseen" }, text("unread")),
+      element("p", {}, row.readAt ? null : element("span", { class: "unseen" }, text("unread")),
         row.stockSymbol ? element("a", { href: `#/stock/${row.stockSymbol}`, class: "stock-name" },
           names.of(row.stockSymbol)) : null,
         element("span", {}, words)),
       isWithdrawn ? element("p", { class: "mark" }, text("withdrawn")) : null,
-      element("p", { class: "code" }, format.moment(row.at))),
-    row.read ? null : act("markRead", "tick", () => alerts.read(row.id)),
+      element("p", { class: "code" }, format.shanghaiMoment(row.observedAt))),
+    row.readAt ? null : act("markRead", "tick", () => alerts.read(row.id)),
     act("removeNotice", "close", () => alerts.hide(row.id)));
   }
 
@@ -138,8 +139,8 @@ export class AlertsScreen {
 const thresholdOf = (row) => {
   const kind = conditions[row.condition];
   if (!kind) return "";
-  if (kind === "alertPercent") return format.percent(row.price);
-  return kind === "alertVolume" ? format.whole(row.price) : format.price(row.price);
+  if (kind === "alertPercent") return format.percent(row.threshold);
+  return kind === "alertVolume" ? format.whole(row.threshold) : format.price(row.threshold);
 };
 
 // What happened, or what is waited for: price ≥ 12.00.

@@ -13,7 +13,7 @@ import { card, TradingScreen } from "./trading-screen.js";
 
 const lookMilliseconds = 2_000;
 const pageRows = 20;
-const doneStatuses = ["executed", "canceled"];
+const doneStatuses = ["EXECUTED", "CANCELED"];
 
 export class OrdersScreen extends TradingScreen {
   constructor() { super("orders", lookMilliseconds); }
@@ -36,7 +36,7 @@ export class OrdersScreen extends TradingScreen {
   refresh() {
     this.showList(this.open, "openOrders", {
       from: () => trading.orders(
-        { account: this.account.id, status: "open", limit: 100 }, this.signal),
+        { account: this.account.id, status: "OPEN", limit: 100 }, this.signal),
       more: [cancelColumn(this)],
     });
     this.showList(this.done, "doneOrders", {

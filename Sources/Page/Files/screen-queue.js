@@ -12,6 +12,8 @@ import { trading } from "./trading.js";
 import { card, TradingScreen } from "./trading-screen.js";
 
 const lookMilliseconds = 2_000;
+const openRows = 100;
+const doneRows = 50;
 const isOpen = ({ state }) => ["armed", "ordered"].includes(state);
 
 export class QueueScreen extends TradingScreen {
@@ -30,15 +32,14 @@ export class QueueScreen extends TradingScreen {
   }
 
   refresh() {
-    return this.part(this.open, () => trading.queue(this.account.id, this.signal),
-      ({ queuePurchases }) => this.show(queuePurchases));
-  }
-
-  show(purchases) {
-    this.table(this.open, "openPurchases", "noPurchases",
-      [...columns, ...liveColumns, this.cancelColumn()], purchases.filter(isOpen));
-    this.table(this.done, "donePurchases", "noDonePurchases",
-      [...columns, ...doneColumns], purchases.filter((purchase) => !isOpen(purchase)));
+    const account = this.account.id;
+    this.part(this.done, () => trading.queue(
+      { account, status: "all", limit: doneRows }, this.signal),
+    ({ queuePurchases }) => this.table(this.done, "donePurchases", "noDonePurchases",
+      [...columns, ...doneColumns], queuePurchases.filter((purchase) => !isOpen(purchase))));
+    return this.part(this.open, () => trading.queue({ account, limit: openRows }, this.signal),
+      ({ queuePurchases }) => this.table(this.open, "openPurchases", "noPurchases",
+        [...columns, ...liveColumns, this.cancelColumn()], queuePurchases));
   }
 
   table(node, key, emptyKey, columns, rows) {

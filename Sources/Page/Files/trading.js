@@ -1,13 +1,10 @@
-// The gateway's API of accounts, orders, queue purchases and portfolios.
+// The gateway's API of accounts, orders, queue purchases, portfolios and alerts.
 
-import { query, request } from "./gateway.js";
+import { GatewayProblem, query, request } from "./gateway.js";
 
-
-// Of an account, where one was chosen.
-const of = (path, values = {}) => {
-  const words = query(values);
-  return words ? `${path}?${words}` : path;
-};
+// A gateway whose broker takes its time answers with the command, and where to ask for it.
+const outcomeMilliseconds = 1_000;
+const outcomeLooksMax = 20;
 
 // Not crypto.randomUUID: it is for HTTPS alone.
 export function newKey() {
@@ -15,34 +12,48 @@ export function newKey() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const post = (path, body, key = newKey()) => request(path, { method: "POST", body, key });
-const remove = (path) => request(path, { method: "DELETE", key: newKey() });
+const asked = (path, values) => `${path}?${query(values)}`;
+const ask = (path, values, signal) => request(asked(path, values), { signal });
+
+async function command(path, options) {
+  let answer = await request(path, { key: newKey(), ...options });
+  for (let looks = 0; answer?.state === "pending" && looks < outcomeLooksMax; looks += 1) {
+    await new Promise((resolve) => { setTimeout(resolve, outcomeMilliseconds); });
+    answer = await request(`/v1/commands/${answer.id}`);
+  }
+  if (answer?.state !== "refused") return answer;
+  const [code, ...sentence] = answer.answer.split(": ");
+  throw new GatewayProblem({ code, title: sentence.join(": ") || code });
+}
+
+// Of an account, with a key that makes it safe to send again.
+const post = (path) => (account, body, key) => command(
+  asked(path, { account }), { method: "POST", body, key });
 
 export const trading = {
   accounts: (signal) => request("/v1/accounts", { signal }),
-  makeAccount: (name, market) => post("/v1/accounts", { name, market }),
-  account: (account, signal) => request(of("/v1/account", { account }), { signal }),
-  deposit: (account, body, key) => post(of("/v1/account/deposits", { account }), body, key),
-  withdraw: (account, body, key) => post(of("/v1/account/withdrawals", { account }), body, key),
-  transactions: (account, cursor, signal) => request(
-    of("/v1/account/transactions", { account, cursor, limit: 50 }), { signal }),
-  portfolio: (account, signal) => request(of("/v1/portfolio", { account }), { signal }),
-  history: (account, signal) => request(of("/v1/portfolio/history", { account }), { signal }),
-  orders: (values, signal) => request(of("/v1/orders", values), { signal }),
-  order: (id, signal) => request(`/v1/orders/${id}`, { signal }),
-  place: (account, body, key) => post(of("/v1/orders", { account }), body, key),
-  cancel: (id) => remove(`/v1/orders/${id}`),
-  queue: (account, signal) => request(of("/v1/queue-purchases", { account }), { signal }),
-  arm: (account, body, key) => post(of("/v1/queue-purchases", { account }), body, key),
-  disarm: (id) => remove(`/v1/queue-purchases/${id}`),
+  makeAccount: (name, market) => request(
+    "/v1/accounts", { method: "POST", body: { name, market } }),
+  account: (account, signal) => ask("/v1/account", { account }, signal),
+  deposit: post("/v1/account/deposits"),
+  withdraw: post("/v1/account/withdrawals"),
+  transactions: (account, cursor, signal) => ask(
+    "/v1/account/transactions", { account, cursor, limit: 50 }, signal),
+  portfolio: (account, signal) => ask("/v1/portfolio", { account }, signal),
+  history: (account, signal) => ask("/v1/portfolio/history", { account }, signal),
+  orders: (values, signal) => ask("/v1/orders", values, signal),
+  place: post("/v1/orders"),
+  cancel: (id) => command(`/v1/orders/${id}`, { method: "DELETE" }),
+  queue: (values, signal) => ask("/v1/queue-purchases", values, signal),
+  arm: post("/v1/queue-purchases"),
+  disarm: (id) => command(`/v1/queue-purchases/${id}`, { method: "DELETE" }),
 };
 
 export const alerts = {
   all: (signal) => request("/v1/alerts", { signal }),
-  make: (body) => post("/v1/alerts", body),
+  make: (body) => request("/v1/alerts", { method: "POST", body }),
   remove: (id) => request(`/v1/alerts/${id}`, { method: "DELETE" }),
-  inbox: (cursor, signal) => request(of("/v1/notifications", { cursor, limit: 50 }), { signal }),
-  unread: (signal) => request(of("/v1/notifications", { unread: true, limit: 1 }), { signal }),
-  read: (id) => request(`/v1/notifications/${id}/read`, { method: "PUT" }),
-  hide: (id) => request(`/v1/notifications/${id}`, { method: "DELETE" }),
+  inbox: (values, signal) => ask("/v1/notifications", values, signal),
+  read: (id) => request(`/v1/inbox/${id}/read`, { method: "PUT" }),
+  hide: (id) => request(`/v1/inbox/${id}`, { method: "DELETE" }),
 };

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Paper trading by hand: money paid in, shares bought and held, a purchase queued, orders
+cancelled."""
+
+import time
+import unittest
+
+from selenium.webdriver.support.select import Select
+
+import browser
+
+SYMBOL = "sh600000"
+NAME = f"th a[href='#/stock/{SYMBOL}']"
+
+
+class Trading(browser.PageTest):
+    def setUp(self):
+        self.assertTrue(browser.TOKEN, "CANDLED_TOKEN is needed")
+
+    def tearDown(self):
+        # What is refused is an answer, of which the browser makes a complaint.
+        self.assertEqual([line for line in browser.complaints(self.driver)
+                          if "/v1/orders?" not in line or "status of 4" not in line], [])
+
+    def account(self, cash=None):
+        """Opens an account of the test's own, which the page then shows."""
+        made = self.send("/v1/accounts", {"name": f"{self.id()[-40:]} {time.time_ns()}"[-64:],
+                                          "market": "A"})
+        if cash:
+            self.send(f"/v1/account/deposits?account={made['id']}",
+                      {"amount": cash, "type": "bank"})
+        self.open("portfolio", token=browser.TOKEN)
+        self.run_script("localStorage.setItem('candled.account', arguments[0])", made["id"])
+        self.driver.refresh()
+        self.wait("return document.querySelector('.trading .tiles')")
+        return made["id"]
+
+    @staticmethod
+    def send(path, body):
+        return browser.answer(path, "POST", body, browser.TOKEN)
+
+    def show(self, route, selector):
+        self.run_script("location.hash = arguments[0]", f"#/{route}")
+        return self.wait("return document.querySelector(arguments[0])", selector)
+
+    def type(self, selector, words):
+        field = self.wait("return document.querySelector(arguments[0])", selector)
+        field.clear()
+        field.send_keys(words)
+
+    def choose(self, selector, value):
+        Select(self.wait("return document.querySelector(arguments[0])", selector)) \
+            .select_by_value(value)
+
+    def wait_for_text(self, selector, words, seconds=20):
+        self.wait("return [...document.querySelectorAll(arguments[0])].some((node) =>"
+                  " node.textContent.includes(arguments[1]))", selector, words, seconds=seconds)
+
+    def order_form(self, side, quantity):
+        """The form on the instrument's screen, with its price."""
+        self.show(f"stock/{SYMBOL}", f".actions [data-side={side}]")
+        self.click(f".actions [data-side={side}]")
+        self.wait("return document.querySelector('dialog .instrument-line strong')")
+        self.type("dialog .fields label:nth-of-type(3) input", quantity)
+
+    def reason(self):
+        return self.text("dialog .reason")
+
+    def can_send(self):
+        return self.run_script(
+            "return !document.querySelector('dialog button.primary').disabled")
+
+    def test_money_paid_in_buys_shares_that_are_then_held(self):
+        self.account()
+        self.show("account", "[data-form=deposit]")
+        self.type("[data-form=deposit] input", "1000000")
+        self.wait("return document.querySelector('[data-form=deposit] .primary').disabled",
+                  message="a deposit without a type is not sent")
+        self.choose("[data-form=deposit] select", "bank")
+        self.click("[data-form=deposit] .primary")
+        self.wait_for_text(".big", "1,000,000.00")
+        self.wait_for_text(".data td[data-column=transaction]", "Deposit")
+        self.order_form("buy", "100000000")
+        self.wait("return document.querySelector('dialog .reason').textContent.includes('funds')")
+        self.assertFalse(self.can_send())
+        self.type("dialog .fields label:nth-of-type(3) input", "100")
+        self.choose("dialog .fields select", "market")
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.assertNotEqual(self.text("dialog .total"), "–")
+        self.click("dialog button.primary")
+        self.wait("return document.querySelector('dialog .nearest a')")
+        self.show("portfolio", ".tiles")
+        self.wait("return document.querySelector(arguments[0])", NAME, seconds=60)
+        self.wait_for_text("td[data-column=shares]", "100")
+        self.show("orders", ".trading .card")
+        self.wait_for_text("td[data-column=state]", "filled")
+        # Bought today, so not for sale today.
+        self.order_form("sell", "100")
+        self.wait("return document.querySelector('dialog .reason').textContent.includes('Only 0')")
+        self.assertFalse(self.can_send())
+
+    def test_what_the_gateway_refuses_is_shown_as_it_says_it(self):
+        self.account(cash="1000000")
+        self.order_form("buy", "150")
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.click("dialog button.primary")
+        said = self.wait("return document.querySelector('dialog .ticket > .fault').textContent")
+        self.assertIn("100", said)
+
+    def test_an_open_order_is_cancelled(self):
+        self.account(cash="1000000")
+        self.order_form("buy", "100")
+        lowest = browser.answer(f"/v1/stocks/{SYMBOL}")["limitDown"]
+        self.type("dialog .fields label:nth-of-type(4) input", lowest)
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.click("dialog button.primary")
+        self.wait("return document.querySelector('dialog .nearest a')")
+        self.show("orders", "td[data-column=cancel] button")
+        self.click("td[data-column=cancel] button")
+        self.wait("return !document.querySelector('td[data-column=cancel] button')")
+        self.click(".choice [data-name=CANCELED]")
+        self.wait_for_text("td[data-column=state]", "cancelled")
+
+    def test_a_purchase_is_queued_and_taken_out(self):
+        self.account(cash="1000000")
+        self.show("queue", ".card .primary")
+        self.click(".card .primary")
+        self.type("dialog .instrument input", f"{SYMBOL}\t")
+        self.wait("return document.querySelector('dialog .instrument-line strong')")
+        self.type("dialog .fields input", "100")
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.assertNotEqual(self.text("dialog .total"), "–")
+        self.click("dialog button.primary")
+        self.wait("return document.querySelector('dialog .nearest a')")
+        self.click("dialog .card-head button")
+        self.wait_for_text("td[data-column=state]", "armed")
+        self.click("td[data-column=cancel] button")
+        self.wait_for_text("td[data-column=state]", "cancelled")
+        self.assertFalse(self.run_script(
+            "return document.querySelector('td[data-column=cancel] button')"))
+
+    def test_the_eye_hides_every_amount(self):
+        self.account(cash="1000000")
+        self.wait_for_text(".tile-value", "1,000,000.00")
+        self.click(".eye")
+        self.wait("return !document.querySelector('.tiles').textContent.includes('1,000,000')")
+        self.show("account", ".big")
+        self.assertNotIn("1,000,000", self.text(".trading-body"))
+        self.click(".eye")
+        self.wait_for_text(".big", "1,000,000.00")
+
+
+if __name__ == "__main__":
+    unittest.main()
