@@ -64,6 +64,7 @@ package enum Page {
     "fields.js": PackageResources.fields_js,
     "format.js": PackageResources.format_js,
     "gateway.js": PackageResources.gateway_js,
+    "home-portfolio.js": PackageResources.home_portfolio_js,
     "icon.svg": PackageResources.icon_svg,
     "inbox.js": PackageResources.inbox_js,
     "instrument-field.js": PackageResources.instrument_field_js,

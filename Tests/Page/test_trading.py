@@ -18,6 +18,8 @@ class Trading(browser.PageTest):
         self.assertTrue(browser.TOKEN, "CANDLED_TOKEN is needed")
 
     def tearDown(self):
+        # What the eye hides is a preference of the user.
+        browser.answer("/v1/preferences", "PUT", {}, browser.TOKEN)
         # What is refused is an answer, of which the browser makes a complaint.
         self.assertEqual([line for line in browser.complaints(self.driver)
                           if "/v1/orders?" not in line or "status of 4" not in line], [])

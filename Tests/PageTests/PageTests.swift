@@ -7,10 +7,11 @@ import Testing
 @Suite(.ownThread) struct PageTests {
   /// Those that need a market that has just opened come first; then the longest.
   private static let files = [
-    "test_live.py", "test_pictures_light.py", "test_pictures_dark.py", "test_chart_data.py",
-    "test_screens.py", "test_cut.py", "test_sign_in.py", "test_watchlist.py",
-    "test_accessibility.py", "test_errors.py", "test_chart_merge.py", "test_pictures_shift.py",
-    "test_why.py", "test_as_of.py", "test_chart_marks.py", "test_chart_svg.py",
+    "test_live.py", "test_trading.py", "test_alerts.py", "test_pictures_light.py",
+    "test_pictures_dark.py", "test_chart_data.py", "test_screens.py", "test_cut.py",
+    "test_sign_in.py", "test_watchlist.py", "test_accessibility.py", "test_errors.py",
+    "test_chart_merge.py", "test_pictures_shift.py", "test_why.py", "test_as_of.py",
+    "test_chart_marks.py", "test_chart_svg.py",
   ]
 
   @Test(arguments: files) func `in Chromium`(file: String) throws {

@@ -6,6 +6,7 @@ import { session } from "./session.js";
 import * as format from "./format.js";
 import { element, replace, setText } from "./element.js";
 import { empty, load } from "./loading.js";
+import { HomePortfolio } from "./home-portfolio.js";
 import { StockTable } from "./stock-table.js";
 import { signInForm } from "./sign-in.js";
 import { symbolsOf, showTriggers } from "./watchlists.js";
@@ -32,11 +33,13 @@ export class HomeScreen {
     this.watchlist = element("div", { class: "card-body" });
     this.movers = element("div", { class: "card-body" });
     this.sources = element("div", { class: "card-body" });
+    this.portfolio = new HomePortfolio(this.signal);
     this.node = element("div", { class: "home" },
       element("h1", { class: "unseen" }, text("home")),
       element("section", { "aria-label": text("indexes"), class: "index-section" }, this.indexes),
       element("div", { class: "home-columns" },
-        card({ key: "watchlists", address: "#/watchlists", body: this.watchlist }),
+        element("div", { class: "home-mine" }, this.portfolio.node,
+          card({ key: "watchlists", address: "#/watchlists", body: this.watchlist })),
         element("section", { class: "card movers" },
           element("div", { class: "card-head" }, element("h2", {}, text("movers")),
             this.moverChoice()), this.movers),
@@ -54,6 +57,7 @@ export class HomeScreen {
 
   close() {
     this.ending.abort();
+    this.portfolio.close();
     this.timers.forEach(clearInterval);
     for (const end of this.subscriptions.values()) end();
   }

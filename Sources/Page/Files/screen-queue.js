@@ -17,7 +17,7 @@ const doneRows = 50;
 const isOpen = ({ state }) => ["armed", "ordered"].includes(state);
 
 export class QueueScreen extends TradingScreen {
-  constructor() { super("queue", lookMilliseconds); }
+  constructor() { super("queue", lookMilliseconds, "queuePurchase"); }
 
   build() {
     this.fault = element("div", { class: "fault", role: "alert" });

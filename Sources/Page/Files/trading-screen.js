@@ -13,14 +13,14 @@ const places = ["portfolio", "orders", "queue", "account"];
 
 // A screen gives `build(account)`, which fills `this.body`, and `refresh()`.
 export class TradingScreen {
-  constructor(place, lookMilliseconds) {
-    this.title = text(place);
+  constructor(place, lookMilliseconds, title = place) {
+    this.title = text(title);
     this.ending = new AbortController();
     this.signal = this.ending.signal;
     this.body = element("div", { class: "trading-body" });
     this.choice = element("div", { class: "end" });
     this.node = element("div", { class: "trading" },
-      element("h1", { class: "unseen" }, text(place)),
+      element("h1", { class: "unseen" }, this.title),
       element("div", { class: "trading-head" },
         element("nav", { class: "tabs", "aria-label": text("trading") }, places.map(
           (name) => element("a", {
