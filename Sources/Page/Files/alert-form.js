@@ -4,7 +4,7 @@ import * as decimal from "./decimal.js";
 import { perform, signInToTrade } from "./accounts.js";
 import { openDialog } from "./dialog.js";
 import { element, replace, setText } from "./element.js";
-import { choiceOf, decimalInput, field, sentNote } from "./fields.js";
+import { choiceOf, decimalInput, field, showSent } from "./fields.js";
 import { gateway } from "./gateway.js";
 import { InstrumentField } from "./instrument-field.js";
 import { session } from "./session.js";
@@ -24,6 +24,7 @@ export function openAlertForm({ symbol, made = () => {} } = {}) {
   const form = session.isSignedIn ? new AlertForm({ symbol, made }) : null;
   openDialog({ title: text("newAlert"), body, ended: () => form?.close() });
   replace(body, form ? form.node : signInToTrade());
+  body.querySelector("[autofocus]")?.focus();
 }
 
 class AlertForm {
@@ -33,7 +34,8 @@ class AlertForm {
     this.condition = choiceOf({
       prefix: "condition", names: Object.keys(conditions), changed: () => this.turn() });
     this.threshold = element("input", {
-      inputmode: "decimal", autocomplete: "off", size: "10", oninput: () => this.update() });
+      inputmode: "decimal", autocomplete: "off", size: "10", autofocus: true,
+      oninput: () => this.update() });
     this.thresholdName = element("span");
     this.thresholdField = element(
       "label", { class: "field" }, this.thresholdName, this.threshold);
@@ -94,7 +96,7 @@ class AlertForm {
     if (!this.thresholdField.hidden) body.threshold = this.threshold.value.trim();
     perform({ fault: this.fault, button: this.submit }, async () => {
       await alerts.make(body);
-      replace(this.node, sentNote(text("alertMade"), "#/alerts", "alerts"));
+      showSent(this.node, { words: text("alertMade"), address: "#/alerts", key: "alerts" });
       this.made();
     });
   }

@@ -1,6 +1,6 @@
 // Fields of forms: a label above what is typed or chosen.
 
-import { element } from "./element.js";
+import { element, replace } from "./element.js";
 import { text } from "./texts.js";
 
 export const field = (key, input) => element("label", { class: "field" },
@@ -35,7 +35,10 @@ export function choiceGroup({ label, names, prefix, chosen, changed }) {
 export const checkbox = (key, properties = {}) => element("label", { class: "check" },
   element("input", { type: "checkbox", ...properties }), element("span", {}, text(key)));
 
-// What a form says when it has been sent.
-export const sentNote = (words, address, key) => element("div", { class: "empty", role: "status" },
-  element("p", {}, words),
-  element("p", { class: "nearest" }, element("a", { href: address, autofocus: true }, text(key))));
+// In the place of a form: what became of it, and where it is seen.
+export function showSent(form, { words, address, key }) {
+  const link = element("a", { href: address }, text(key));
+  replace(form, element("div", { class: "empty", role: "status" }, element("p", {}, words),
+    element("p", { class: "nearest" }, link)));
+  link.focus();
+}

@@ -6,7 +6,7 @@ import * as format from "./format.js";
 import { loadAccounts, perform, signInToTrade, signInWithScope } from "./accounts.js";
 import { openDialog } from "./dialog.js";
 import { element, replace, setText } from "./element.js";
-import { choiceGroup, choiceOf, decimalInput, field, sentNote } from "./fields.js";
+import { choiceGroup, choiceOf, decimalInput, field, showSent } from "./fields.js";
 import { InstrumentField } from "./instrument-field.js";
 import { load } from "./loading.js";
 import { session } from "./session.js";
@@ -39,11 +39,12 @@ export function openTradingForm({ title, make }) {
       if (problem) {
         replace(body, signInWithScope(problem));
       } else if (!current) {
-        replace(body, sentNote(text("noAccount"), "#/account", "account"));
+        showSent(body, { words: text("noAccount"), address: "#/account", key: "account" });
       } else {
         form = make({ account: current, signal: ending.signal });
         replace(body, form.node);
-        form.start?.();
+        form.start();
+        body.querySelector("[autofocus]")?.focus();
       }
     },
   });
@@ -192,10 +193,10 @@ class OrderForm {
     if (!this.stopField.hidden) body.stopPrice = this.stop.value.trim();
     perform({ fault: this.fault, button: this.submit }, async () => {
       const order = await trading.place(this.account.id, body, this.key);
-      replace(this.node, sentNote(text("orderSent", {
-        id: order.id ?? "", state: order.state ? named("orderState", order.state)
-          : text("orderWaits"),
-      }), "#/orders", "orders"));
+      const state = order.state === "pending" ? text("orderWaits")
+        : named("orderState", order.state);
+      showSent(this.node, {
+        words: text("orderSent", { id: order.id, state }), address: "#/orders", key: "orders" });
     });
   }
 }

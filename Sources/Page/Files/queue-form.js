@@ -3,8 +3,8 @@
 import * as decimal from "./decimal.js";
 import * as format from "./format.js";
 import { perform } from "./accounts.js";
-import { element, replace, setText } from "./element.js";
-import { checkbox, choiceOf, decimalInput, field, sentNote } from "./fields.js";
+import { element, setText } from "./element.js";
+import { checkbox, choiceOf, decimalInput, field, showSent } from "./fields.js";
 import { InstrumentField } from "./instrument-field.js";
 import { openTradingForm } from "./order-form.js";
 import { text } from "./texts.js";
@@ -29,7 +29,7 @@ class QueueForm {
     Object.assign(this, { account, key: newKey() });
     this.instrument = new InstrumentField({ symbol, changed: () => this.update() });
     const changed = () => this.changed();
-    this.quantity = decimalInput({ oninput: changed, required: true });
+    this.quantity = decimalInput({ oninput: changed, required: true, autofocus: true });
     this.trigger = choiceOf({
       prefix: "trigger", names: Object.keys(triggers), changed: () => this.turn() });
     this.value = decimalInput({ oninput: changed });
@@ -122,7 +122,7 @@ class QueueForm {
     if (this.from.value) body.window = { from: this.from.value, to: this.to.value };
     perform({ fault: this.fault, button: this.submit }, async () => {
       await trading.arm(this.account.id, body, this.key);
-      replace(this.node, sentNote(text("queueSent"), "#/queue", "queue"));
+      showSent(this.node, { words: text("queueSent"), address: "#/queue", key: "queue" });
     });
   }
 }

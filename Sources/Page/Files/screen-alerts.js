@@ -95,7 +95,7 @@ export class AlertsScreen {
       element("p", {}, row.readAt ? null : element("span", { class: "unseen" }, text("unread")),
         row.stockSymbol ? element("a", { href: `#/stock/${row.stockSymbol}`, class: "stock-name" },
           names.of(row.stockSymbol)) : null,
-        element("span", {}, words)),
+        element("span", {}, words), element("span", { class: "muted" }, metAt(row))),
       isWithdrawn ? element("p", { class: "mark" }, text("withdrawn")) : null,
       element("p", { class: "code" }, format.shanghaiMoment(row.observedAt))),
     row.readAt ? null : act("markRead", "tick", () => alerts.read(row.id)),
@@ -148,6 +148,12 @@ const wordsOf = (row) => [
   row.condition === "sourceStale" ? row.source : "",
   text(`conditionOf_${row.condition}`, { value: thresholdOf(row) }),
 ].filter(Boolean).join(" ");
+
+function metAt({ condition, value }) {
+  if (!value) return "";
+  return text("metAt", {
+    value: condition === "volumeAbove" ? format.whole(value) : format.price(value) });
+}
 
 const columns = [
   {

@@ -101,7 +101,7 @@ export class PortfolioScreen extends TradingScreen {
 // The account as a whole, in large figures.
 class Summary {
   constructor(account) {
-    const figure = () => element("dd", { class: "tile-value" });
+    const figure = () => element("dd", { class: "tile-value" }, format.nothing);
     this.cells = {
       value: figure(), profitToday: figure(), profit: figure(), cash: figure() };
     this.percents = { profitToday: element("span"), profit: element("span") };

@@ -195,6 +195,7 @@ export const tradingTexts = {
   inbox: ["Inbox", "消息"],
   unread: ["unread", "未读"],
   withdrawn: ["withdrawn: the figure was corrected", "已撤回：数据已更正"],
+  metAt: ["at {value}", "当时 {value}"],
   noNews: ["Nothing has happened yet.", "暂无消息。"],
   noAlerts: ["No alert is armed.", "还没有提醒。"],
   newAlert: ["New alert", "新建提醒"],
