@@ -84,6 +84,8 @@ export function whole(text) {
 export const clock = (text) => (text ? text.slice(11, 19) : nothing);
 export const clockMinutes = (text) => (text ? text.slice(11, 16) : nothing);
 export const day = (text) => (text ? text.slice(0, 10) : nothing);
+// Of a table's rows, whose year is known.
+export const shortMoment = (text) => (text ? text.slice(5, 19).replace("T", " ") : nothing);
 export const moment = (text) => (text ? `${day(text)} ${clock(text)}` : nothing);
 
 // Sameness of two prices that may be written with different zeros; for marks, not for sums.

@@ -49,11 +49,14 @@ export class HomePortfolio {
         element("span", { "data-direction": direction },
           `${format.signedMoney(portfolio.profitToday)}  ${format.percent(
             portfolio.profitTodayPercent)}`)),
-      element("ul", { class: "glance" },
-        portfolio.stocks.slice(0, holdingsMax).map(holding), orders.map(order)));
+      list("holdings", portfolio.stocks.slice(0, holdingsMax).map(holding)),
+      list("lastOrders", orders.map(order)));
     this.node.hidden = false;
   }
 }
+
+const list = (key, lines) => (lines.length === 0 ? null : element("div", {},
+  element("h3", { class: "glance-head" }, text(key)), element("ul", { class: "glance" }, lines)));
 
 const line = (symbol, name, ...more) => element("li", {},
   element("a", { href: `#/stock/${symbol}`, class: "stock-name" }, name), ...more);

@@ -121,7 +121,7 @@ const columns = [
     key: "state", level: 6, of: (order) => [
       named("orderState", order.state), order.reason].filter(Boolean).join(": "),
   },
-  { key: "time", level: 7, of: (order) => format.moment(order.createdAt) },
+  { key: "time", level: 7, of: (order) => format.shortMoment(order.createdAt) },
 ];
 
 // In the open ones, by the screen that shows them.

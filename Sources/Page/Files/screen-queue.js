@@ -101,7 +101,7 @@ const doneColumns = [
       named("purchaseState", state), reason].filter(Boolean).join(": "),
   },
   { key: "certain", isFigure: true, level: 6, of: (purchase) => shares(purchase.certain) },
-  { key: "time", level: 7, of: ({ changedAt }) => format.moment(changedAt) },
+  { key: "time", level: 7, of: ({ changedAt }) => format.shortMoment(changedAt) },
 ];
 
 const shares = (text) => format.whole(text);

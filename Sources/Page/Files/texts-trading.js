@@ -91,6 +91,7 @@ export const tradingTexts = {
   orderWaits: ["sent, not answered yet", "已发送，等待确认"],
   tradeOf: ["Trade {name}", "交易 {name}"],
 
+  lastOrders: ["Last orders", "最近委托"],
   openOrders: ["Open orders", "未完成委托"],
   doneOrders: ["Orders done", "已完成委托"],
   noOpenOrders: ["No order is open.", "没有未完成的委托。"],
