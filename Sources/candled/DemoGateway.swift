@@ -1,11 +1,12 @@
 import Commands
 import Foundation
 import Glibc
+import HTTPServing
 import Operations
 
 /// The gateway beside a demo: the program `candled-gateway`, which lies beside this one, on the
 /// demo's database and a port of loopback. Market data needs no token there; the page gets one for
-/// its watchlists.
+/// its watchlists and its paper account, which has money from the start.
 final class DemoGateway {
   /// `http://127.0.0.1:8466`
   let address: String
@@ -22,12 +23,14 @@ final class DemoGateway {
     let settings = ["--set", "state_directory=\(folder.path)"]
     _ = try Self.printed(by: ["schema", "apply"] + settings)
     token = try Self.printed(
-      by: ["token", "create", "--name", "demo", "--scope", "market", "--scope", "account"]
+      by: ["token", "create", "--name", "demo", "--scope", "market"]
+        + ["--scope", "account", "--scope", "trade"]
         + ["--set", "log.level=error"] + settings)
     process = try Self.start(
       ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
         + ["--set", "log.level=error"] + settings)
     try wait(until: port)
+    openAccount(at: .ipv4(host: "127.0.0.1", port: port))
   }
 
   /// What a person can look at, and try: each line as it is typed. The page takes the token out of
@@ -40,6 +43,30 @@ final class DemoGateway {
       "/usr/bin/python3 -m websockets \(address.replacing("http:", with: "ws:"))/ws",
       #"{"action":"subscribe","channels":[{"name":"stock-prices","symbols":["\#(symbol)"]}]}"#,
     ]
+  }
+
+  /// What a paper account is opened with.
+  private static let cash = "1000000"
+
+  /// A demo without an account is a demo still: the page can open one.
+  private func openAccount(at address: ListenAddress) {
+    let requests = [
+      ("/v1/accounts", #"{"name":"Demo","market":"A"}"#),
+      ("/v1/account/deposits", #"{"amount":"\#(Self.cash)","type":"bank"}"#),
+    ]
+    for (path, json) in requests {
+      let reason: String
+      do {
+        let (status, _) = try HTTPFetch.post(json, to: path, of: address, token: token)
+        if (200..<300).contains(status) { continue }
+        reason = "HTTP \(status)"
+      } catch {
+        reason = error.description
+      }
+      FileHandle.standardError.write(
+        Data("candled: the demo has no paper account with money: \(path): \(reason)\n".utf8))
+      return
+    }
   }
 
   func stop() {

@@ -159,5 +159,5 @@ const columns = [
     key: "amount", isFigure: true, of: ({ amount }) => format.signedMoney(amount),
     direction: ({ amount }) => format.direction(amount),
   },
-  { key: "description", level: 8, of: ({ description }) => description },
+  { key: "note", level: 8, of: ({ description }) => description },
 ];

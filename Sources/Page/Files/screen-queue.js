@@ -90,14 +90,14 @@ const liveColumns = [
     of: ({ limitUp }) => format.price(limitUp),
   },
   { key: "state", of: ({ state }) => named("purchaseState", state) },
-  { key: "ahead", isFigure: true, level: 6, of: (purchase) => atMost(purchase.aheadAtMost) },
-  { key: "certain", isFigure: true, level: 5, of: (purchase) => shares(purchase.certain) },
+  { key: "ahead", isFigure: true, level: 5, of: (purchase) => atMost(purchase.aheadAtMost) },
+  { key: "certain", isFigure: true, of: (purchase) => shares(purchase.certain) },
   { key: "possible", isFigure: true, level: 7, of: (purchase) => shares(purchase.possible) },
 ];
 
 const doneColumns = [
   {
-    key: "state", level: 5, of: ({ state, reason }) => [
+    key: "state", of: ({ state, reason }) => [
       named("purchaseState", state), reason].filter(Boolean).join(": "),
   },
   { key: "certain", isFigure: true, level: 6, of: (purchase) => shares(purchase.certain) },

@@ -169,6 +169,7 @@ export const tradingTexts = {
   withdrawal: ["Withdrawal", "取出"],
   amount: ["Amount", "金额"],
   description: ["Description (may be empty)", "备注（可空）"],
+  note: ["Description", "备注"],
   depositType: ["Paid by", "支付方式"],
   deposit_none: ["Choose …", "请选择…"],
   deposit_apple_pay: ["Apple Pay (credit card)", "Apple Pay（信用卡）"],
