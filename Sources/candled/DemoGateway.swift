@@ -63,8 +63,7 @@ final class DemoGateway {
       } catch {
         reason = error.description
       }
-      FileHandle.standardError.write(
-        Data("candled: the demo has no paper account with money: \(path): \(reason)\n".utf8))
+      StandardError.writeLine("the demo has no paper account with money: \(path): \(reason)")
       return
     }
   }

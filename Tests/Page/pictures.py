@@ -10,6 +10,7 @@ import contextlib
 import json
 import pathlib
 import sys
+import time
 import unittest
 
 import browser
@@ -27,6 +28,8 @@ SIZES = {390: 844, 1024: 768, 1600: 1000}
 TOKEN = "cndl_picture"
 WATCHED = [{"symbol": "sh600000"}, {"symbol": "sz300003", "high": "12.00"},
            {"symbol": "sh688006", "low": "13.00"}, {"symbol": "sz000001"}, {"symbol": "sz159006"}]
+
+TRADED = [("sh600000", "300"), ("sz000001", "1200")]
 
 # What a page does to requests whose address has a text in it.
 FETCH = """
@@ -55,6 +58,11 @@ const slider = document.querySelector(".as-of input");
 slider.value = 60;
 slider.dispatchEvent(new Event("input", { bubbles: true }));
 """
+SHARES = """
+const field = [...document.querySelectorAll("dialog .fields input")][0];
+field.value = arguments[0];
+field.dispatchEvent(new Event("input"));
+"""
 CUT = """
 const { feed } = candled;
 feed.connect = () => {};
@@ -70,6 +78,11 @@ EVERYWHERE = [(390, "light", "en"), (390, "dark", "zh"), (1024, "light", "zh"),
               (1024, "dark", "en"), (1600, "light", "en"), (1600, "dark", "zh")]
 # States are the same parts on the same screens.
 SOMEWHERE = [(390, "light", "zh"), (1024, "dark", "zh"), (1600, "light", "en")]
+
+# Screens of forms and tables that the rest of the page is made of, too.
+SELDOM = [(390, "dark", "zh"), (1024, "light", "en"), (1600, "light", "en")]
+FORBIDDEN = [403, {"type": "about:blank", "status": 403, "code": "forbidden",
+                   "title": "the token lacks the scope account"}]
 
 
 class Screen:
@@ -96,6 +109,24 @@ SCREENS = {
         "watchlists", (CLICK, "main .card-head button"), variants=EVERYWHERE),
     "health": Screen("health", variants=EVERYWHERE),
     "settings": Screen("settings", variants=EVERYWHERE),
+    "portfolio": Screen("portfolio", variants=SELDOM),
+    "portfolio-hidden": Screen("portfolio", (CLICK, ".eye"), variants=SELDOM[:2]),
+    "portfolio-none": Screen(
+        "portfolio", variants=SELDOM[:2], answers={"/v1/accounts": [200, {"accounts": []}]}),
+    "portfolio-forbidden": Screen(
+        "portfolio", variants=SELDOM[:2], answers={"/v1/accounts": FORBIDDEN}),
+    "portfolio-failed": Screen("portfolio", variants=SELDOM[:2], network=("portfolio", FAILS)),
+    "orders": Screen("orders", variants=SELDOM),
+    "queue": Screen("queue", variants=SELDOM),
+    "account": Screen("account", variants=SELDOM),
+    "alerts": Screen("alerts", variants=SELDOM),
+    "order-form": Screen(
+        "stock/sh600000", (CLICK, ".actions [data-side=buy]"), (SHARES, "300"), variants=SELDOM,
+        settles=CHART),
+    "queue-form": Screen(
+        "stock/sh600000", (CLICK, ".actions button:nth-child(3)"), (SHARES, "100"),
+        variants=SELDOM[:2], settles=CHART),
+    "alert-form": Screen("alerts", (CLICK, ".card .primary"), variants=SELDOM[:2]),
     "detail-marks": chart_screen((MARKS,)),
     "detail-line": chart_screen((CLICK, "[data-name=line]"), (POINT,)),
     "detail-past": chart_screen((SLIDE,)),
@@ -191,8 +222,32 @@ def pictures_of(screens):
     return [(name, variant) for name in screens or SCREENS for variant in SCREENS[name].variants]
 
 
+def trade():
+    """Fills the demo's account and inbox with what the screens show."""
+    def send(path, body):
+        return browser.answer(path, "POST", body, TOKEN)
+    order = {"side": "buy", "timeInForce": "day"}
+    for symbol, quantity in TRADED:
+        send("/v1/orders", {**order, "stockSymbol": symbol, "type": "market",
+                            "quantity": quantity})
+    lowest = browser.answer("/v1/stocks/sh688006")["limitDown"]
+    send("/v1/orders", {**order, "stockSymbol": "sh688006", "type": "limit", "quantity": "200",
+                        "limitPrice": lowest})
+    send("/v1/queue-purchases", {"stockSymbol": "sz300003", "quantity": "500",
+                                 "triggers": [{"kind": "atLimitUp"}]})
+    send("/v1/alerts", {"stockSymbol": "sh600000", "condition": "above", "threshold": "0.01"})
+    send("/v1/alerts", {"condition": "sourceStale", "source": "sina", "repeat": "daily"})
+    for _ in range(600):
+        held = browser.answer("/v1/portfolio", token=TOKEN)["stocks"]
+        if len(held) == len(TRADED) and browser.answer(
+                "/v1/notifications", token=TOKEN)["notifications"]:
+            return
+        time.sleep(0.1)
+    raise TimeoutError("what was ordered is not held within a minute")
+
+
 def record():
-    """One turn over all screens before a gateway, with a watchlist."""
+    """One turn over all screens before a gateway, with a watchlist and an account."""
     global TOKEN
     TOKEN = browser.TOKEN
     for watchlist in browser.answer("/v1/watchlists", token=TOKEN)["watchlists"]:
@@ -200,6 +255,7 @@ def record():
     made = browser.answer("/v1/watchlists", "POST", {"name": "Mine"}, TOKEN)
     browser.answer(
         f"/v1/watchlists/{made['id']}/symbols", "PUT", {"symbols": WATCHED}, TOKEN)
+    trade()
     answers = {}
     with replay.running(replay.Recorder, browser.GATEWAY_PORT, answers) as server:
         with browser.chromium() as driver:
