@@ -6,8 +6,8 @@ import unittest
 
 import browser
 
-ROUTES = ["", "search/6000", "stock/sh600000", "stock/nothing", "watchlists", "health", "settings",
-          "nowhere"]
+ROUTES = ["", "search/6000", "stock/sh600000", "stock/nothing", "watchlists", "portfolio", "orders",
+          "queue", "account", "alerts", "health", "settings", "nowhere"]
 WIDTHS = [390, 1024, 1600]
 
 READY = "return document.querySelector('main')?.children.length > 0 " \

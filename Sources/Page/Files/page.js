@@ -106,8 +106,8 @@ class Page {
   showUnread() {
     const { unread } = inbox;
     this.count.hidden = unread === 0;
-    replace(this.count, String(unread), element(
-      "span", { class: "unseen" }, ` ${text("unread")}`));
+    replace(this.count, unread > 0 && [
+      String(unread), element("span", { class: "unseen" }, ` ${text("unread")}`)]);
   }
 
   skip(event) {

@@ -13,8 +13,8 @@ export const tradingTexts = {
       + "started, or paste a token.",
     "模拟交易属于用户。请打开 candled 启动时打印的带令牌的地址，或粘贴令牌。"],
   scopeNeeded: [
-    "{title}. Sign out in Settings and sign in with a token of the scopes account and trade:",
-    "{title}。请在设置中退出登录，再用带 account 和 trade 权限的令牌登录："],
+    "{title}. Sign in with a token that has the scopes account and trade. This makes one:",
+    "{title}。请用带 account 和 trade 权限的令牌登录。生成令牌的命令："],
   sendAgain: [
     "The gateway cannot be reached. Sending it again is safe: it is carried out once.",
     "无法连接网关。可以放心重发：只会执行一次。"],
