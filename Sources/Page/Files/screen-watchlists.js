@@ -256,9 +256,9 @@ export class WatchlistsScreen {
 }
 
 const tradeButton = ({ symbol, name, kind }) => (kind === "index" ? null : element("button", {
-  class: "small", "aria-label": text("tradeOf", { name: name ?? symbol }),
+  class: "quiet", "aria-label": text("tradeOf", { name: name ?? symbol }), title: text("trade"),
   onclick: () => openOrderForm({ symbol }),
-}, text("trade")));
+}, icon("trade")));
 
 // The gateway takes a trigger or none, not null.
 const withoutNothing = (object) => Object.fromEntries(Object.entries(object).filter(

@@ -105,8 +105,8 @@ export class StockTable {
       "td", { class: `figure ${levelClass(column)}`, "data-column": column.key }));
     const node = element(
       "tr", { "data-symbol": stock.symbol, onclick: (event) => this.follow(event, address) },
-      element("th", { scope: "row" }, name, element("span", { class: "code-line" }, code, mark,
-        this.act?.(stock))),
+      element("th", { scope: "row", class: this.act ? "acting" : null }, name,
+        element("span", { class: "code-line" }, code, mark), this.act?.(stock)),
       cells);
     return { node, name, mark, cells, stock: null };
   }
