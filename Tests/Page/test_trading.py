@@ -138,8 +138,7 @@ class Trading(browser.PageTest):
         self.wait_for_text("td[data-column=state]", "armed")
         self.click("td[data-column=cancel] button")
         self.wait_for_text("td[data-column=state]", "cancelled")
-        self.assertFalse(self.run_script(
-            "return document.querySelector('td[data-column=cancel] button')"))
+        self.wait("return !document.querySelector('td[data-column=cancel] button')")
 
     def test_the_eye_hides_every_amount(self):
         self.account(cash="1000000")
