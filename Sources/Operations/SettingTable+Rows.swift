@@ -148,7 +148,7 @@ package struct GatewaySettings: Sendable {
     "gateway.anonymous", default: false,
     help: "Serve market data to requests without a token.")
   package let gatewayBroker = Setting.boolean(
-    "gateway.broker", default: false,
+    "gateway.broker", default: true,
     help: "Execute paper orders, if no other gateway of the database does.")
   package let gatewayBrokerClock = Setting.boolean(
     "gateway.broker_follows_daemon", default: false,

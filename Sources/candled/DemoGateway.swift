@@ -28,7 +28,7 @@ final class DemoGateway {
         + ["--set", "log.level=error"] + settings)
     process = try Self.start(
       ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
-        + ["--set", "log.level=error"] + settings)
+        + ["--set", "gateway.broker_follows_daemon=true", "--set", "log.level=error"] + settings)
     try wait(until: port)
     openAccount(at: .ipv4(host: "127.0.0.1", port: port))
   }

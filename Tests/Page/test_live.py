@@ -39,6 +39,14 @@ class Live(browser.PageTest):
         """)
         self.assertEqual(close, forming)
 
+    def test_the_next_day_begins_a_chart_of_its_own(self):
+        self.run_script("""
+          const { panel } = candled.page.screen;
+          window.earlier = panel.series;
+          panel.showStock({ ...panel.stock, tradingDay: "2036-07-04" });
+        """)
+        self.wait("return candled.page.screen.panel.series !== window.earlier")
+
     def test_lost_connections_leave_no_hole(self):
         first = len(self.run_script(FINAL))
         for _ in range(CUTS):

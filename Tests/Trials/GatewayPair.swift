@@ -43,6 +43,7 @@ final class GatewayPair {
     settings["gateway.store_url"] =
       "\"\(cluster.server.url(database: EmbeddedServer.databaseName, role: DatabaseRole.app))\""
     settings["gateway.anonymous"] = "\(isAnonymous)"
+    settings["gateway.broker_follows_daemon"] = "true"
     settings["gateway.address_requests_per_second"] = "0"
     settings["gateway.token_requests_per_second"] = "0"
     for (name, value) in limits { settings[name] = value }

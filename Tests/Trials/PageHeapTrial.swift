@@ -2,7 +2,7 @@ import Foundation
 import Platform
 import TestSupport
 
-/// The page in two browsers through whole market days: their heaps must not grow. In one the screens
+/// The page in two browsers through whole market days: their heaps must not grow. In one screens
 /// come and go, the other stays on a stock's.
 package struct PageHeapTrial {
   package var binary: String

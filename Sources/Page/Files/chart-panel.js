@@ -235,10 +235,13 @@ export class ChartPanel {
 
   showStock(stock) {
     const isFirst = this.stock === null;
+    const isNextDay = !isFirst && this.stock.tradingDay !== stock.tradingDay;
     this.stock = stock;
     this.host.setAttribute("aria-label", text("chartOf", { name: stock.name ?? stock.symbol }));
     if (isFirst) this.showLevels();
-    this.putLive();
+    // A chart of one day does not become one of two.
+    if (isNextDay && planOf(choice).isDay && this.asOf === null) this.load();
+    else this.putLive();
   }
 
   putLive() {
