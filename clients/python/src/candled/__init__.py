@@ -1,5 +1,5 @@
-"""Candles of a candled database as columns (see `open`), and prices and candles of a candled gateway
-followed as they change (see `connect`)."""
+"""Candles of a candled database as columns (see `open`), and prices and candles of a candled
+gateway followed as they change (see `connect`)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .stream import Stream, connect
     from .tables import Table
 
-# Imported when they are first used: who follows a gateway needs no numpy, who analyses no websockets.
+# Imported when they are first used: who follows a gateway needs no numpy, who analyses no
+# websockets.
 _PLACES = {
     "Database": ("database", "Database"),
     "Stream": ("stream", "Stream"),
@@ -24,7 +25,8 @@ _PLACES = {
     "open": ("database", "open_database"),
 }
 
-__all__ = [*errors.__all__, *messages.__all__, "Database", "Stream", "Table", "connect", "load", "open"]
+__all__ = [*errors.__all__, *messages.__all__, "Database", "Stream", "Table", "connect", "load"]
+__all__ += ["open"]
 
 
 def __getattr__(name: str) -> Any:

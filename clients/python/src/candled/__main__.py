@@ -35,11 +35,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     export = commands.add_parser(
         "export", help="write candles as Parquet", description=(
-            "Writes DIR/candles-TIMEFRAME/market=NAME/DAY.parquet, one file a market and day. A file "
-            "that already has what the database has is left alone, so an export that was interrupted "
-            "goes on where it was."))
+            "Writes DIR/candles-TIMEFRAME/market=NAME/DAY.parquet, one file a market and day. A "
+            "file that already has what the database has is left alone, so an export that was "
+            "interrupted goes on where it was."))
     export.add_argument(
-        "--day", required=True, metavar="DAY[..DAY]", help="a trading day, or the first and the last")
+        "--day", required=True, metavar="DAY[..DAY]",
+        help="a trading day, or the first and the last")
     export.add_argument("--to", required=True, metavar="DIR", help="where the files go")
     export.add_argument(
         "--from", dest="database", metavar="DATABASE", default=os.environ.get("CANDLED_URL"),
@@ -58,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
 def _export(options: argparse.Namespace) -> int:
     days = list(_days(options.day))
     if not options.database:
-        raise BadArgument("--from: expected postgresql://… or the folder of a demo, found nothing")
+        raise BadArgument(
+            "--from: expected postgresql://… or the folder of a demo, found nothing")
     if options.every <= 0:
         raise BadArgument(f"--every: expected seconds, found {options.every:g}")
     try:
@@ -94,7 +96,8 @@ def _days(text: str) -> Iterator[date]:
     try:
         begin, end = date.fromisoformat(first), date.fromisoformat(last or first)
     except ValueError:
-        raise BadArgument(f"--day: expected 2026-07-06 or 2026-07-01..2026-07-06, found {text}") from None
+        raise BadArgument(
+            f"--day: expected 2026-07-06 or 2026-07-01..2026-07-06, found {text}") from None
     if end < begin:
         raise BadArgument(f"--day: expected the earlier day first, found {text}")
     for place in range((end - begin).days + 1):

@@ -295,7 +295,8 @@ class _Batch:
         power = 4 * (((head << 16) >> 48) - count + 1)
         power[count == 0] = 0
         low, high = int(power.min()), int(power.max())
-        if low < -_FLOAT_DECIMALS_MAX or int(numbers.max()) * 10 ** max(high, 0) > _FLOAT_INTEGER_MAX:
+        largest = int(numbers.max()) * 10 ** max(high, 0)
+        if low < -_FLOAT_DECIMALS_MAX or largest > _FLOAT_INTEGER_MAX:
             return None
         floats: NDArray[np.float64] = numbers.astype(np.float64)
         if high > 0:

@@ -124,11 +124,12 @@ class Database:
     ) -> Table:
         """Trading that candled did not see, of days in [start, end], with its cause and state."""
         asked = sql.SQL(
-            "select symbol, trading_day, from_at, to_at, volume, turnover, cause, state, closed_by, "
-            "known_from, known_to from candled.gaps "
+            "select symbol, trading_day, from_at, to_at, volume, turnover, cause, state, "
+            "closed_by, known_from, known_to from candled.gaps "
             "where trading_day between coalesce({}::date, '-infinity') "
             "and coalesce({}::date, 'infinity')").format(*_literals(start, end))
-        return self._of_symbols(asked, symbols, sql.SQL("order by symbol, from_at, known_from"), exact)
+        order = sql.SQL("order by symbol, from_at, known_from")
+        return self._of_symbols(asked, symbols, order, exact)
 
     def why(
         self, symbol: str, at: Moment, timeframe: str = "1m", *, source: str | None = None
@@ -144,8 +145,8 @@ class Database:
         after: int | None = None,
     ) -> AsyncIterator[Followed]:
         """Candles as they become final or are revised, in an `async for`: each is delivered, also
-        after a lost connection. Of every instrument if `symbols` is None; from now on, or behind the
-        change `after` of the feed. For prices see `connect`."""
+        after a lost connection. Of every instrument if `symbols` is None; from now on, or behind
+        the change `after` of the feed. For prices see `connect`."""
         spelled = None if symbols is None else self._spelled(_listed(symbols))
         lengths = self._rows(sql.SQL(
             "select candled.timeframe_code(t.name), t.name from unnest({}::text[]) t (name)"
@@ -158,11 +159,11 @@ class Database:
 
     def instruments(self) -> Table:
         """Every series, with its name, exchange, kind and board."""
-        return self._table(sql.SQL("select * from candled.instruments order by symbol"), exact=False)
+        return self.query("select * from candled.instruments order by symbol")
 
     def query(self, statement: str, *values: Any, exact: bool = False) -> Table:
-        """A query of your own over the views; `{}` in it stands for the next of `values`. Types that
-        are no column here, such as arrays, have to be cast."""
+        """A query of your own over the views; `{}` in it stands for the next of `values`. Types
+        that are no column here, such as arrays, have to be cast."""
         return self._table(sql.SQL(statement).format(*_literals(*values)), exact=exact)
 
     # How they are asked
@@ -267,8 +268,8 @@ def _address(target: str) -> str:
     folder = Path(target) / "postgres" / "socket"
     if not any(folder.glob(".s.PGSQL.*[0-9]")):
         raise ConnectionFailed(
-            f"nothing serves {target}: expected postgresql://… or the folder of a demo that runs, "
-            f"see candled demo --open {target}")
+            f"nothing serves {target}: expected postgresql://… or the folder of a demo that "
+            f"runs, see candled demo --open {target}")
     return make_conninfo(
         host=str(folder.resolve()), port=5432, dbname="candled", user="candled_reader")
 

@@ -166,8 +166,8 @@ def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, in
 
 
 def follow(export: Export, since: date, every_seconds: float) -> Iterator[Written]:
-    """Files of closed days as they close, and again where a correction changed one of the last days.
-    Never ends."""
+    """Files of closed days as they close, and again where a correction changed one of the last
+    days. Never ends."""
     while True:
         days = export.closed_days(since)
         for day in days:

@@ -81,8 +81,8 @@ class Table:
         return self[name]
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A table of Arrow. Exact numbers are decimal128; how many decimals the database has of each
-        is in the metadata `candled.decimals` of the field."""
+        """A table of Arrow. Exact numbers are decimal128; how many decimals the database has of
+        each is in the metadata `candled.decimals` of the field."""
         _imported("pyarrow")
         from . import arrow
 
