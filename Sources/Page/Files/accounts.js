@@ -70,14 +70,16 @@ export function accountForm(opened, { name = "", isFirst = false } = {}) {
   return isFirst ? empty(text("noAccount"), form) : form;
 }
 
-// Does what a button asks for, once at a time. What is refused is shown as the gateway words it.
-export async function perform({ fault, button }, action) {
+// Does what a button asks for, once at a time. What is refused is shown as the gateway words it;
+// `answered()` is called then: sent again it is another request, and needs another key.
+export async function perform({ fault, button, answered }, action) {
   if (button) button.disabled = true;
   replace(fault);
   try {
     return await action();
   } catch (problem) {
     if (!problem.code) console.error(problem);
+    if (problem.code !== "unreachable" && problem.status < 500) answered?.();
     if (isScopeProblem(problem)) replace(fault, scopeHelp(problem));
     else setText(fault, words(problem));
     return null;

@@ -37,7 +37,10 @@ export const checkbox = (key, properties = {}) => element("label", { class: "che
 
 // In the place of a form: what became of it, and where it is seen.
 export function showSent(form, { words, address, key }) {
-  const link = element("a", { href: address }, text(key));
+  // Where the address is the one of the screen below, nothing else would close it.
+  const link = element("a", {
+    href: address, onclick: () => form.closest("dialog")?.close(),
+  }, text(key));
   replace(form, element("div", { class: "empty", role: "status" }, element("p", {}, words),
     element("p", { class: "nearest" }, link)));
   link.focus();

@@ -185,13 +185,16 @@ class OrderForm {
 
   send(event) {
     event.preventDefault();
+    // A price that goes on with the market would make another order of the one that was sent.
+    this.isPriceTyped = true;
     const body = {
       stockSymbol: this.instrument.stock.symbol, side: this.side, type: this.type.value,
       timeInForce: this.force.value, quantity: this.quantity.value.trim(),
     };
     if (!this.priceField.hidden) body.limitPrice = this.price.value.trim();
     if (!this.stopField.hidden) body.stopPrice = this.stop.value.trim();
-    perform({ fault: this.fault, button: this.submit }, async () => {
+    const answered = () => { this.key = newKey(); };
+    perform({ fault: this.fault, button: this.submit, answered }, async () => {
       const order = await trading.place(this.account.id, body, this.key);
       const state = order.state === "pending" ? text("orderWaits")
         : named("orderState", order.state);

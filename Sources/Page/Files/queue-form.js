@@ -120,7 +120,8 @@ class QueueForm {
       carriesOver: this.carries.querySelector("input").checked,
     };
     if (this.from.value) body.window = { from: this.from.value, to: this.to.value };
-    perform({ fault: this.fault, button: this.submit }, async () => {
+    const answered = () => { this.key = newKey(); };
+    perform({ fault: this.fault, button: this.submit, answered }, async () => {
       await trading.arm(this.account.id, body, this.key);
       showSent(this.node, { words: text("queueSent"), address: "#/queue", key: "queue" });
     });

@@ -131,7 +131,8 @@ class CashForm {
     const description = this.description.value.trim();
     if (description) body.description = description;
     const send = this.kind === "deposit" ? trading.deposit : trading.withdraw;
-    perform({ fault: this.fault, button: this.submit }, async () => {
+    const answered = () => { this.key = newKey(); };
+    perform({ fault: this.fault, button: this.submit, answered }, async () => {
       const { state } = await send(this.account.id, body, this.key);
       this.node.reset();
       this.changed();
