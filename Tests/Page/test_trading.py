@@ -12,6 +12,17 @@ import browser
 SYMBOL = "sh600000"
 NAME = f"th a[href='#/stock/{SYMBOL}']"
 
+LOSE_FIRST_ANSWER = """
+const own = window.fetch;
+let isLost = false;
+window.fetch = async (path, options) => {
+  const answer = await own(path, options);
+  if (isLost || options?.method !== "POST" || !path.startsWith("/v1/orders")) return answer;
+  isLost = true;
+  throw new TypeError("lost");
+};
+"""
+
 
 class Trading(browser.PageTest):
     def setUp(self):
@@ -122,6 +133,20 @@ class Trading(browser.PageTest):
         self.wait("return !document.querySelector('td[data-column=cancel] button')")
         self.click(".choice [data-name=CANCELED]")
         self.wait_for_text("td[data-column=state]", "cancelled")
+
+    def test_an_order_whose_answer_was_lost_is_sent_again_and_placed_once(self):
+        account = self.account(cash="1000000")
+        self.order_form("buy", "100")
+        lowest = browser.answer(f"/v1/stocks/{SYMBOL}")["limitDown"]
+        self.type("dialog .fields label:nth-of-type(4) input", lowest)
+        self.run_script(LOSE_FIRST_ANSWER)
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.click("dialog button.primary")
+        self.wait_for_text("dialog .ticket > .fault", "Sending it again is safe")
+        self.click("dialog button.primary")
+        self.wait("return document.querySelector('dialog .nearest a')")
+        placed = browser.answer(f"/v1/orders?account={account}", token=browser.TOKEN)["orders"]
+        self.assertEqual(len(placed), 1)
 
     def test_a_purchase_is_queued_and_taken_out(self):
         self.account(cash="1000000")

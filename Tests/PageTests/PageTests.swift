@@ -11,7 +11,7 @@ import Testing
     "test_pictures_dark.py", "test_chart_data.py", "test_screens.py", "test_cut.py",
     "test_sign_in.py", "test_watchlist.py", "test_accessibility.py", "test_errors.py",
     "test_chart_merge.py", "test_pictures_shift.py", "test_why.py", "test_as_of.py",
-    "test_chart_marks.py", "test_chart_svg.py",
+    "test_chart_marks.py", "test_chart_svg.py", "test_decimals.py",
   ]
 
   @Test(arguments: files) func `in Chromium`(file: String) throws {
