@@ -4,7 +4,7 @@ import * as decimal from "./decimal.js";
 import { perform, signInToTrade } from "./accounts.js";
 import { openDialog } from "./dialog.js";
 import { element, replace, setText } from "./element.js";
-import { choiceOf, decimalInput, field, showSent } from "./fields.js";
+import { choiceOf, field, showSent } from "./fields.js";
 import { gateway } from "./gateway.js";
 import { InstrumentField } from "./instrument-field.js";
 import { session } from "./session.js";

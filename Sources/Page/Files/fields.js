@@ -8,7 +8,9 @@ export const field = (key, input) => element("label", { class: "field" },
 
 // Decimal digits; the gateway judges how many places there may be.
 export const decimalInput = (properties = {}) => element("input", {
-  inputmode: "decimal", autocomplete: "off", pattern: "\\d+(\\.\\d+)?", size: "10", ...properties });
+  inputmode: "decimal", autocomplete: "off", pattern: "\\d+(\\.\\d+)?", size: "10",
+  ...properties,
+});
 
 // A choice of a few names, each with its words under `prefix_`.
 export const choiceOf = ({ prefix, names, changed = () => {}, chosen = names[0] }) => element(

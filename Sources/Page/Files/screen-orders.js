@@ -115,7 +115,10 @@ const columns = [
     key: "filled", isFigure: true,
     of: (order) => `${format.whole(order.filledQuantity)} / ${format.whole(order.quantity)}`,
   },
-  { key: "averagePrice", isFigure: true, level: 7, of: (order) => format.price(order.averagePrice) },
+  {
+    key: "averagePrice", isFigure: true, level: 7,
+    of: (order) => format.price(order.averagePrice),
+  },
   { key: "fees", isFigure: true, level: 8, of: (order) => format.money(order.fees) },
   {
     key: "state", level: 6, of: (order) => [
