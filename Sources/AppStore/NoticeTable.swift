@@ -150,7 +150,7 @@ package struct NoticeTable {
           "\(notice.position.at.microseconds)",
         ])
     }
-    return try count(Self.insertFired, rows)
+    return try count(Self.insertFired, of: rows)
   }
 
   /// The alert is armed again if it would fire no more because of the false row: one that fires
@@ -214,10 +214,10 @@ package struct NoticeTable {
           "\(notice.position.at.microseconds)",
         ])
     }
-    return try count(Self.insertWithdrawn, rows)
+    return try count(Self.insertWithdrawn, of: rows)
   }
 
-  private func count(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) -> Int {
+  private func count(_ statement: Statement, of rows: TextColumns) throws(AppStoreError) -> Int {
     if rows.count == 0 { return 0 }
     let counts = try connection.read(statement, with: rows.parameters, context: Self.context) {
       (row) throws(StoreError) in try row.int64()

@@ -141,7 +141,7 @@ package struct OrderTable {
   package func orders(
     of account: Int64, filter: OrderFilter, limit: Int, offset: Int = 0
   ) throws(AppStoreError) -> [OrderRecord] {
-    var parameters = parameters(account, filter)
+    var parameters = parameters(account, filter: filter)
     parameters.add { $0.int64(Int64(min(limit, Self.ordersMax))) }
     parameters.add { $0.int64(Int64(offset)) }
     return try orders(filter.isOldestFirst ? Self.readOldest : Self.readNewest, parameters)
@@ -150,12 +150,12 @@ package struct OrderTable {
   /// How many there are; `countMax` at most.
   package func count(of account: Int64, filter: OrderFilter) throws(AppStoreError) -> Int {
     let counts = try connection.read(
-      Self.countAll, with: parameters(account, filter), context: Self.context
+      Self.countAll, with: parameters(account, filter: filter), context: Self.context
     ) { (row) throws(StoreError) in try row.int64() }
     return Int(counts.first ?? 0)
   }
 
-  private func parameters(_ account: Int64, _ filter: OrderFilter) -> WireParameters {
+  private func parameters(_ account: Int64, filter: OrderFilter) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     parameters.add { $0.int64(account) }

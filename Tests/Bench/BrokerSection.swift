@@ -178,8 +178,9 @@ private struct BrokerBench {
     }
     try send(Array(requests.dropFirst(Self.answersCount)), by: commands)
     let open = try SQLProbe.run(
-      "select count(*) from candled_app.paper_order where state in ('accepted', 'partially_filled')",
-      url: day.database.url)
+      """
+      select count(*) from candled_app.paper_order where state in ('accepted', 'partially_filled')
+      """, url: day.database.url)
     printLine("  \(open.first?.first.flatMap { $0 } ?? "no") open orders")
   }
 

@@ -9,7 +9,7 @@ import Postgres
 import TestSupport
 
 /// Users who trade on paper through a day on which the gateways, of which one is the broker, and
-/// PostgreSQL are killed. Each command must be answered once and the same to whoever asks again, and
+/// PostgreSQL are killed. Each command must be answered once, the same to whoever asks again, and
 /// the ledger must be sound: by its audit, and by `candled-gateway verify`.
 package struct BrokerTrial {
   package var binary: String
