@@ -42,11 +42,19 @@ package final class AppConnection {
   /// Of an app that waits for its own list; all statements here are of milliseconds.
   package static let statementSecondsMax = 5
 
+  /// All that `body` reads is of one moment.
+  package func inSnapshot<Value>(
+    body: () throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try inTransaction(
+      "snapshot", begin: "begin isolation level repeatable read read only", body: body)
+  }
+
   /// As one transaction.
   func inTransaction<Value>(
-    _ context: String, body: () throws(AppStoreError) -> Value
+    _ context: String, begin: String = "begin", body: () throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    try execute("begin", context: context)
+    try execute(begin, context: context)
     do {
       let value = try body()
       try execute("commit", context: context)

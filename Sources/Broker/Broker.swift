@@ -97,7 +97,7 @@ package final class Broker {
   package func look() throws(AppStoreError) -> Bool {
     guard let session, session.term != nil else { return false }
     do throws(AppStoreError) {
-      try load(session)
+      guard try load(session) else { return false }
       let commands = try session.table.pending(limit: Self.commandsMax)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
       if changes != nil || !commands.isEmpty || needsClock {
@@ -115,6 +115,10 @@ package final class Broker {
 
   /// What time alone brings.
   package func tick() throws(AppStoreError) {
+    if state == nil {
+      _ = try look()
+      return
+    }
     guard needsClock else { return }
     do throws(AppStoreError) {
       try run([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
@@ -129,10 +133,28 @@ package final class Broker {
     Timestamp(microseconds: options.clock().microseconds + figures.clockOffsetMicroseconds)
   }
 
-  private func load(_ session: Session) throws(AppStoreError) {
-    if state != nil { return }
+  /// - Returns: false while the clock to go by is not known.
+  private func load(_ session: Session) throws(AppStoreError) -> Bool {
+    if state != nil { return true }
+    if options.followsDaemonClock {
+      let feed = try readFeed(session, of: [], after: 0)
+      // Its day, once taken, is never an earlier one.
+      if feed.lastSeq == 0 { return false }
+      figures.clockOffsetMicroseconds = feed.clockOffsetMicroseconds
+    }
     state = try BrokerState(
       from: session.table, ledgers: session.books, at: now, calendar: options.calendar)
+    return true
+  }
+
+  private func readFeed(
+    _ session: Session, of symbols: [Symbol], after seq: Int64
+  ) throws(AppStoreError) -> WatchedChanges {
+    do throws(StoreError) {
+      return try session.reader.changes(of: symbols, after: seq)
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// nil where no instrument is watched and nothing waits: then a sweep costs nothing.
@@ -142,15 +164,11 @@ package final class Broker {
     guard let state else { return nil }
     let watched = state.watched
     if watched.isEmpty, !isNeeded { return nil }
-    do throws(StoreError) {
-      let changes = try session.reader.changes(of: watched.sorted(), after: state.quoteSequence)
-      if options.followsDaemonClock {
-        figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
-      }
-      return changes
-    } catch {
-      throw .store(error)
+    let changes = try readFeed(session, of: watched.sorted(), after: state.quoteSequence)
+    if options.followsDaemonClock {
+      figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
     }
+    return changes
   }
 
   /// Whether time alone may bring something.
@@ -192,15 +210,19 @@ extension Broker {
       guard error.isOfData, let session else { throw error }
       log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
       state = nil
-      try load(session)
+      guard try load(session) else { return }
       if commands.count + changes.quotes.count > 1 {
         var none = changes
         none.quotes = []
         none.lastSeq = -1
         for command in commands { try run([command], changes: none) }
-        for quote in changes.quotes {
+        for (index, quote) in changes.quotes.enumerated() {
           var one = changes
           one.quotes = [quote]
+          // Who takes over in between must find the others.
+          if index < changes.quotes.count - 1 {
+            (one.lastSeq, one.certified) = (state?.quoteSequence ?? 0, [])
+          }
           try run([], changes: one)
         }
       } else if let command = commands.first {
@@ -300,6 +322,6 @@ extension AppStoreError {
   /// Whether the database took a row for wrong: it will again.
   fileprivate var isOfData: Bool {
     guard case .store(let error) = self, let state = error.sqlState else { return false }
-    return ["22", "23", "42", "54", "P0"].contains { state.hasPrefix($0) }
+    return ["22", "23", "P0"].contains { state.hasPrefix($0) }
   }
 }

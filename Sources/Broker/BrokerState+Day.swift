@@ -67,11 +67,14 @@ extension BrokerState {
   /// Ends every order of the day before, settles what was bought, and sends again what lives on.
   private mutating func begin(_ next: TradingDay) {
     let open = openOrders.values.flatMap { $0 }.sorted().compactMap { orders[$0] }
+    var renewable: [PaperOrder] = []
     for order in open {
       let account = order.placed.account
       guard var ledger = ledgers[account], let ended = try? ledger.end(order.placed.id) else {
+        complaints.append("order \(order.placed.id) does not end: its account's books are full")
         continue
       }
+      renewable.append(order)
       ledgers[account] = ledger
       orders[order.placed.id]?.row.ledger = ended.order
       post(ended.posting, of: account)
@@ -82,7 +85,7 @@ extension BrokerState {
     step.inputs = []
     (newest.place, instruments, fills) = (0, [:], [:])
     settle()
-    for order in open { renew(order) }
+    for order in renewable { renew(order) }
     for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {
       set(.expired, ofPurchase: id)
     }

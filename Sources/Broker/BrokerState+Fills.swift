@@ -125,11 +125,33 @@ extension BrokerState {
     if isCorrected, let first = instruments[symbol]?.firstContradicted(by: snapshot) {
       apply(.withdrawal(from: first), to: symbol)
     }
+    if isRepetition(row.market, of: symbol), !isCorrected { return }
+    end(symbol, beyond: row.market.band)
     if instruments[symbol]?.continues(snapshot) ?? true {
       apply(.row(row.market), to: symbol)
       fire(on: row.market, of: symbol)
     }
     settle(symbol)
+  }
+
+  /// The exchange said nothing new: it confirms nothing either.
+  private func isRepetition(_ row: MarketRow, of symbol: Symbol) -> Bool {
+    guard var last = instruments[symbol]?.last,
+      last.snapshot.stamp.secondOfDay == row.snapshot.stamp.secondOfDay
+    else { return false }
+    last.snapshot.stamp = row.snapshot.stamp
+    return last == row
+  }
+
+  /// An order of an earlier day may be one that the exchange does not take on this one.
+  private mutating func end(_ symbol: Symbol, beyond band: PriceBand?) {
+    guard let band else { return }
+    for id in (openOrders[symbol] ?? []).sorted() {
+      guard let order = orders[id], let limit = order.placed.limit, !band.contains(limit),
+        instruments[symbol]?.isPending(order.placed) != true
+      else { continue }
+      withdraw(id, as: order.row.state == .pendingCancel ? .cancelled : .expired)
+    }
   }
 
   /// The day's totals confirm its last row, if they contain it.

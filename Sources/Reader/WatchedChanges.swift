@@ -72,7 +72,7 @@ extension StoreReader {
       cross join lateral jsonb_to_record(item.object) as e (event text, symbol text)
       where c.seq > $2::bigint
         and c.events <> '[]'
-        and e.event in ('rows_corrected', 'correction_undone', 'disputed')
+        and e.event in ('rows_corrected', 'correction_undone', 'disputed', 'dispute_settled')
         and e.symbol = any (string_to_array($1::text, ' '))
       group by e.symbol
       """)

@@ -1,5 +1,6 @@
 import AppStore
 import Broker
+import Logging
 import Market
 import PaperTrading
 import Postgres
@@ -75,6 +76,21 @@ import Testing
     let log = try LedgerTable(exchange.apps).transactionLog(of: exchange.account, limit: 9)
     #expect(log.first?.kind == "Auto-Buy")
     #expect(try exchange.findings() == [])
+  }
+
+  @Test func `a simulated market's day is the daemon's, from the first on`() async throws {
+    let exchange = try await PaperExchange()
+    var options = BrokerOptions(
+      url: exchange.database.url(role: "candled_app"), holder: "simulated")
+    options.followsDaemonClock = true
+    let broker = Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try PaperExchange.awaitLead(of: broker)
+    let day = "select trading_day from candled_app.broker_cursor"
+    #expect(try !broker.look())
+    #expect(try exchange.database.value(day) == nil, "no daemon has told its clock")
+    try await exchange.commit(PaperExchange.Row(second: 34_500, volume: 100))
+    try broker.tick()
+    #expect(try exchange.database.value(day) == "\(PaperExchange.day)")
   }
 
   @Test func `a cancellation waits for the minutes that allow one`() async throws {

@@ -130,13 +130,18 @@ import Testing
 
   @Test("what stands before an order is at most what its price shows, and nothing once it filled")
   func queuePlaces() throws {
-    func place(_ limit: String, _ bids: [(String, Int64)], basis: String? = nil) throws -> String? {
+    func place(
+      _ limit: String, _ bids: [(String, Int64)], basis: String? = nil, second: Int = 1
+    ) throws -> String? {
       let levels = bids.map { #"{"price":"\#($0.0)","volume":"\#($0.1)"}"# }
-      let json = #"{"symbol":"a","stale":false,"bids":[\#(levels.joined(separator: ","))]}"#
+      let json = """
+        {"symbol":"a","stale":false,"quotedAt":"1970-01-01T00:00:0\(second)Z",
+        "bids":[\(levels.joined(separator: ","))]}
+        """
       let order = Order(
         id: 1, account: 1, symbol: StoreSamples.symbol(0), side: .buy, kind: .limit,
         quantity: ExactDecimal(100), limit: try ExactDecimal(limit))
-      let at = Timestamp(seconds: 0)
+      let at = Timestamp(seconds: 1)
       let execution = basis.map {
         OrderExecution(
           quantity: ExactDecimal(1), amount: ExactDecimal(1), turnover: ExactDecimal(1),
@@ -152,6 +157,7 @@ import Testing
     let book = [("10.05", 500), ("10.04", 400), ("10.03", 3), ("10.02", 2), ("10.00", 1)]
       .map { ($0.0, Int64($0.1)) }
     #expect(try place("10.04", book) == "400")
+    #expect(try place("10.04", book, second: 0) == nil, "a book from before the order")
     #expect(try place("10.06", book) == "0")
     #expect(try place("10.01", book) == "0")
     #expect(try place("9.99", book) == nil)

@@ -110,7 +110,7 @@ for asset in assets:
     assert trading.get_asset(asset.symbol).id == asset.id
     assert trading.get_asset(asset.id).symbol == asset.symbol
 refused(lambda: trading.get_asset("NOTHING"), 404, 40410000)
-refused(trading.get_account, 404, 40410000)
+refused(trading.get_account, 403, 40310000)
 wrong = TradingClient("any", "cndl_wrong", url_override=base)
 refused(wrong.get_clock, 401, 40110000)
 print("all calls answered")

@@ -68,7 +68,9 @@ package final class AlertWatch: FeedSink {
       let seen = shared.book?.look(at: quote.reading, of: subject, position: quote.position)
     else { return }
     shared.tasks.notices += seen.notices
-    shared.tasks.unsettled += seen.unsettled.map { ($0, place) }
+    for entry in seen.unsettled {
+      shared.tasks.unsettled[entry.alert.key(on: entry.reading.day)] = (entry, place)
+    }
   }
 
   private static func place(in state: MarketState, into shared: inout Shared) {
@@ -137,7 +139,8 @@ typealias PlacedAlert = (alert: UnsettledAlert, place: SeriesPlace)
 /// What the feed showed that concerns alerts.
 struct AlertTasks: Sendable {
   var notices: [AlertNotice] = []
-  var unsettled: [PlacedAlert] = []
+  /// Of each the newest.
+  var unsettled: [FiringKey: PlacedAlert] = [:]
   /// Series whose candle of a day came or changed.
   var days: Set<SeriesPlace> = []
   var hasGaps = false
@@ -147,7 +150,7 @@ struct AlertTasks: Sendable {
 
   mutating func add(_ other: AlertTasks) {
     notices += other.notices
-    unsettled += other.unsettled
+    unsettled.merge(other.unsettled) { $1 }
     days.formUnion(other.days)
     hasGaps = hasGaps || other.hasGaps
     hasStalls = hasStalls || other.hasStalls

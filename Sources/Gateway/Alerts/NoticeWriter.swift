@@ -87,7 +87,7 @@ struct NoticeWriter {
     }
     let state = watch.state
     guard var book = watch.book else { return }
-    var (fired, unsettled) = (tasks.notices, tasks.unsettled)
+    var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))
     if !tasks.days.isEmpty {
       let seen = try examine(tasks.days, from: nil, in: state, with: &book)
       fired += seen.notices
@@ -146,14 +146,27 @@ struct NoticeWriter {
     _ notices: [AlertNotice], unsettled: [PlacedAlert], with book: inout AlertBook
   ) throws(AppStoreError) {
     var fired = notices
-    for (alert, place) in unsettled {
-      var alert = alert
-      alert.reading.minutes = try evidence.minutes(
-        of: watch.state.directory[place].id, day: alert.reading.day, since: alert.since)
-      if let notice = book.settle(alert) { fired.append(notice) }
+    // Thousands may wait for the same minutes.
+    let days = Dictionary(grouping: unsettled) {
+      SeriesDay(place: $0.place, day: $0.alert.reading.day)
+    }
+    for (series, entries) in days {
+      guard let since = entries.map(\.alert.since).min() else { continue }
+      let minutes = try evidence.minutes(
+        of: watch.state.directory[series.place].id, day: series.day, since: since)
+      for (alert, _) in entries {
+        var alert = alert
+        alert.reading.minutes = minutes.filter { $0.openedAt >= alert.since }
+        if let notice = book.settle(alert) { fired.append(notice) }
+      }
     }
     watch.wrote(try self.notices.write(fired))
   }
+}
+
+private struct SeriesDay: Hashable {
+  let place: SeriesPlace
+  let day: TradingDay
 }
 
 extension MarketState {

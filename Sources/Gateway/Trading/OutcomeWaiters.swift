@@ -17,8 +17,6 @@ final class OutcomeWaiters: Sendable {
     var admitted = 0
     var waiting: [Waiting] = []
     var isRunning = false
-    /// Ends the listener's wait; a new one for each.
-    var news = Interrupt()
   }
 
   /// A broker that stands still must not gather requests without end.
@@ -28,6 +26,8 @@ final class OutcomeWaiters: Sendable {
   private static let retryMilliseconds = 500
 
   private let state = Locked(State())
+  /// Ends the listener's wait.
+  private let news = Interrupt()
   private let listener: OutcomeListener
   private let limit: Duration
 
@@ -59,7 +59,7 @@ final class OutcomeWaiters: Sendable {
       let waiting = Waiting(command: command, deadline: deadline, continuation: continuation)
       let begins = state.withLock { state in
         state.waiting.append(waiting)
-        state.news.signal()
+        news.signal()
         defer { state.isRunning = true }
         return !state.isRunning
       }
@@ -70,9 +70,9 @@ final class OutcomeWaiters: Sendable {
   /// One look at the outcomes, and the wait for the next.
   /// - Returns: whether to go on.
   private func turn(_ listener: isolated OutcomeListener) -> Bool {
-    let news = Interrupt()
+    // Within the lock, before they are read: whoever comes later raises it again.
     let commands = state.withLock { state in
-      state.news = news
+      news.clear()
       return state.waiting.map(\.command)
     }
     let outcomes = commands.isEmpty ? [:] : listener.outcomes(of: commands)

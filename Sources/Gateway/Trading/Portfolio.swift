@@ -108,36 +108,53 @@ extension ExactDecimal {
 // MARK: - Reading
 
 extension TradingService {
-  /// What an account holds, at the prices in memory.
+  /// What an account holds, at the prices in memory: cash and shares as of one moment.
   func portfolio(of account: PaperAccount) async throws(Problem) -> Portfolio {
     let state = memory.state
     if !state.isLoaded { throw .storeAway }
     let id = account.id
-    let books = try await run { (connection) throws(AppStoreError) in
-      try LedgerTable(connection).balances(of: [id])[id] ?? [:]
+    var symbols: Set<Symbol> = []
+    while true {
+      let prices = try await prices(of: symbols, state: state)
+      let days = prices.mapValues(\.day)
+      let (books, records) = try await run { (connection) throws(AppStoreError) in
+        try connection.inSnapshot { () throws(AppStoreError) in
+          (
+            try LedgerTable(connection).balances(of: [id])[id] ?? [:],
+            try HoldingTable(connection).holdings(of: id, days: days)
+          )
+        }
+      }
+      let held = Self.symbols(in: books)
+      // What was bought meanwhile has no price yet.
+      guard held.isSubset(of: symbols) else {
+        symbols.formUnion(held)
+        continue
+      }
+      var account = account
+      account.available = books[Book(.cash, .available)] ?? .zero
+      account.frozen = books[Book(.cash, .frozen)] ?? .zero
+      do throws(ExactDecimalError) {
+        var holdings: [ValuedHolding] = []
+        for record in records {
+          guard let price = prices[record.symbol] else { continue }
+          holdings.append(try ValuedHolding(record, books: books, price: price))
+        }
+        return try Portfolio(account, holdings: holdings)
+      } catch {
+        throw .internalError
+      }
     }
-    let symbols = Set(
+  }
+
+  private static func symbols(in books: [Book: ExactDecimal]) -> Set<Symbol> {
+    Set(
       books.compactMap { book, balance -> Symbol? in
         guard book.kind.isOwn, !balance.isZero, case .shares(let symbol) = book.unit else {
           return nil
         }
         return symbol
       })
-    let prices = try await prices(of: symbols, state: state)
-    let days = prices.mapValues(\.day)
-    let records = try await run { (connection) throws(AppStoreError) in
-      try HoldingTable(connection).holdings(of: id, days: days)
-    }
-    do throws(ExactDecimalError) {
-      var holdings: [ValuedHolding] = []
-      for record in records {
-        guard let price = prices[record.symbol] else { continue }
-        holdings.append(try ValuedHolding(record, books: books, price: price))
-      }
-      return try Portfolio(account, holdings: holdings)
-    } catch {
-      throw .internalError
-    }
   }
 
   /// The newest prices, and the close of the day before: of an instrument without a quote both from

@@ -73,7 +73,9 @@ extension TradingService {
       try HoldingTable(connection).days(of: id)
     }
     let zone = account.market.zone
-    let first = zone.day(at: state.clock(at: .now)).advanced(by: -daysBack)
+    let today = zone.day(at: state.clock(at: .now))
+    guard let opened = changes.map(\.day).min() else { return [] }
+    let first = max(today.advanced(by: -min(daysBack, Self.daysBackMax)), opened)
     let symbols = Set(
       changes.compactMap { change -> Symbol? in
         if case .shares(let symbol) = change.unit { return symbol }
@@ -116,6 +118,8 @@ extension TradingService {
     return prices
   }
 
+  /// `PortfolioHistory.daysMax` trading days are less.
+  private static let daysBackMax = 560
   /// Longer than any holidays.
   private static let daysBefore = 30
 }

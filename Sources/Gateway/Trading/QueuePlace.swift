@@ -24,7 +24,10 @@ struct QueuePlace: Sendable {
       return
     }
     let isBuy = record.order.side == .buy
-    guard let stock, let levels = isBuy ? stock.bids : stock.asks else {
+    // Who came between an older book and the order is not in it.
+    guard let stock, !stock.stale, let seen = stock.quotedAt?.value, seen >= record.acceptedAt,
+      let levels = isBuy ? stock.bids : stock.asks
+    else {
       aheadMax = nil
       return
     }
@@ -33,7 +36,7 @@ struct QueuePlace: Sendable {
 
   /// What waits at limit-up now, for one that would join it; nil where the price is not there.
   init(joiningLimitUpOf stock: PublishedStock?) {
-    guard let limitUp = stock?.limitUp?.value, let best = stock?.bids?.first,
+    guard stock?.stale == false, let limitUp = stock?.limitUp?.value, let best = stock?.bids?.first,
       best.price.value == limitUp
     else {
       aheadMax = nil

@@ -59,10 +59,17 @@ extension AccountLedger {
     _ amount: ExactDecimal, type: DepositType
   ) throws(LedgerRefusal) -> Posting {
     let amount = try Self.cash(amount)
+    // The far side is what was paid in, negative.
+    guard let paidIn = try? amount - balance(.cash, .world), paidIn <= Self.paidInMax else {
+      throw .overflow
+    }
     return try post(.deposit(amount, type: type)) { (movement) throws(ExactDecimalError) in
       try movement.move(amount, of: .cash, from: .world, to: .available)
     }
   }
+
+  /// A ninetieth of what a book can hold: profits fit as well.
+  private static let paidInMax = ExactDecimal(1_000_000_000_000_000)
 
   /// - Throws: `overdrawn` where less is available: what is frozen for orders does not count.
   package mutating func withdraw(_ amount: ExactDecimal) throws(LedgerRefusal) -> Posting {
