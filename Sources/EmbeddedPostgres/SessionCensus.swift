@@ -130,7 +130,13 @@ package final class ReaderSessions {
     left join (
       select a.pid, a.usename, a.application_name, a.backend_start, a.query_start,
         a.state = 'active' and coalesce(a.wait_event = 'ClientWrite', false) as is_writing,
-        a.backend_xid is not null as has_transaction_id
+        -- The gateway's role has tables of its own to write.
+        a.backend_xid is not null
+          and not exists (
+            select
+            from pg_roles app
+            where app.rolname = '\(DatabaseRole.app)'
+              and pg_has_role(r.oid, app.oid, 'member')) as has_transaction_id
       from pg_stat_activity a
       join pg_roles r on r.oid = a.usesysid
       where a.backend_type = 'client backend'

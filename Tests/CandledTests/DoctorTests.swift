@@ -20,7 +20,7 @@ import Testing
     ].map { "\($0)=\(server)" }
     let all =
       hosts + settings + [
-        "sina.history_requests_per_minute=60000", "clock.mode=scaled",
+        "sina.history_requests_per_minute=60000", "quotes.deadline=1m", "clock.mode=scaled",
         "clock.start=2026-07-06T12:10:00+08:00", "state_directory=\(state)",
       ]
     return try BuiltBinary.run(

@@ -156,6 +156,21 @@ import Testing
     await watch.value
   }
 
+  @Test func `the gateway's role may write what is its own`() throws {
+    let (cluster, _, _) = try crowded()
+    try SQLProbe.run(
+      "grant candled_app to alice", url: cluster.server.ownerConnectionString)
+    let broker = try PostgresConnection(
+      url: cluster.server.url(database: EmbeddedServer.databaseName, role: "alice"),
+      application: "broker")
+    try broker.execute(
+      "begin; savepoint s; grant execute on function pg_catalog.lower(text) to candled_reader",
+      context: "test")
+    let found = try ReaderSessions(cluster.server).census().readers
+      .first { $0.process == broker.backendProcess }
+    #expect(found?.hasTransactionID == false)
+  }
+
   @Test func `a client that stops reading is seen by the census and can be ended`() async throws {
     let (cluster, _, _) = try crowded()
     let readerSessions = ReaderSessions(cluster.server)
