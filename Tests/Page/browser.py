@@ -150,7 +150,9 @@ class PageTest(unittest.TestCase):
             if found:
                 return found
             time.sleep(0.05)
-        self.fail(f"{message or script} did not come within {seconds} s")
+        shown = self.run_script("return (document.querySelector('dialog[open]')"
+                                " ?? document.querySelector('main') ?? document.body).innerText")
+        self.fail(f"{message or script} did not come within {seconds} s; shown: {shown[:600]}")
 
     def click(self, selector):
         """As a person does: what covers the middle of an element takes the click."""

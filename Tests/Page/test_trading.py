@@ -25,8 +25,15 @@ window.fetch = async (path, options) => {
 
 
 class Trading(browser.PageTest):
-    def setUp(self):
-        self.assertTrue(browser.TOKEN, "CANDLED_TOKEN is needed")
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        assert browser.TOKEN, "CANDLED_TOKEN is needed"
+        # Before, there is no band of prices, and a market order is refused.
+        end = time.monotonic() + 60
+        while browser.answer("/v1/market")["session"]["phase"] != "open":
+            assert time.monotonic() < end, "the market did not open within 60 s"
+            time.sleep(0.2)
 
     def tearDown(self):
         # What the eye hides is a preference of the user.
