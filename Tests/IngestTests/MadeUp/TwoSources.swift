@@ -36,6 +36,7 @@ actor TwoSources: Upstream {
   private var markets: [Source: SimulatedMarket] = [:]
   private let market: SimulatedMarket
   private let outages: [Outage]
+  /// In the order in which they were sent.
   private(set) var requests: [Request] = []
   /// Once, from that second of the day on.
   private var meanwhile: (second: Int, work: @Sendable () async -> Void)?
@@ -55,7 +56,7 @@ actor TwoSources: Upstream {
     }
     let second = query.askedAt.shanghaiSecondOfDay
     let fault = outages.last { $0.source == request.source && $0.seconds.contains(second) }?.fault
-    requests.append(
+    record(
       Request(
         at: query.askedAt, source: request.source, group: query.group, symbols: query.symbols,
         isRefused: fault == .banned, isSilent: fault?.isSilent(to: query) ?? false))
@@ -76,6 +77,13 @@ actor TwoSources: Upstream {
     let body = shown.body(for: query.symbols)
     markets[request.source] = shown
     return .response(status: 200, body: body, retryAfter: nil)
+  }
+
+  /// Each request is a task of its own, so one of a sweep may come here behind those that an answer
+  /// to another of that sweep has led to.
+  private func record(_ request: Request) {
+    let later = requests.lastIndex { $0.at <= request.at }.map { $0 + 1 } ?? 0
+    requests.insert(request, at: later)
   }
 }
 
