@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
@@ -40,13 +41,14 @@ def page_server(cut=None):
 
 
 @contextlib.contextmanager
-def chromium(width=1024, height=768, language="en", logs=None):
+def chromium(width=1024, height=768, language="en", logs=None, flags=()):
     """The language is the browser's: the page begins in it."""
     options = Options()
     options.binary_location = "/usr/bin/chromium"
     for argument in (
         "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
         "--enable-precise-memory-info", f"--window-size={width},{height}", f"--lang={language}",
+        *flags,
     ):
         options.add_argument(argument)
     # Answers that do not come must not hold up a test of what is shown meanwhile.
@@ -142,7 +144,7 @@ class PageTest(unittest.TestCase):
     def run_script(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, script, *arguments, seconds=20, message=None):
+    def wait(self, script, *arguments, seconds=40, message=None):
         """Until a script returns something true, which is returned."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -156,9 +158,15 @@ class PageTest(unittest.TestCase):
 
     def click(self, selector):
         """As a person does: what covers the middle of an element takes the click."""
-        element = self.wait("return document.querySelector(arguments[0])", selector)
-        self.run_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        for is_last in (False, False, True):
+            element = self.wait("return document.querySelector(arguments[0])", selector)
+            try:
+                self.run_script("arguments[0].scrollIntoView({block: 'center'})", element)
+                return element.click()
+            except StaleElementReferenceException:
+                # It was drawn anew meanwhile, and nothing was clicked.
+                if is_last:
+                    raise
 
     def serious(self):
         """What axe-core finds serious or worse in what is shown."""

@@ -5,6 +5,7 @@ cancelled."""
 import time
 import unittest
 
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 import browser
@@ -64,9 +65,9 @@ class Trading(browser.PageTest):
         return self.wait("return document.querySelector(arguments[0])", selector)
 
     def type(self, selector, words):
+        # Clearing a field leaves it, and the form would suggest a price again.
         field = self.wait("return document.querySelector(arguments[0])", selector)
-        field.clear()
-        field.send_keys(words)
+        field.send_keys(Keys.CONTROL, "a", Keys.NULL, words)
 
     def choose(self, selector, value):
         Select(self.wait("return document.querySelector(arguments[0])", selector)) \

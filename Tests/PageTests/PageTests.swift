@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: files) func `in Chromium`(file: String) throws {
     let run = try PythonScript.run(
       "Tests/Page/\(file)", by: .debian, environment: try PageDemo.shared.get().environment,
-      secondsMax: 400)
+      secondsMax: 900)
     #expect(run.status == 0, "\(run.output)")
     if run.output.contains("(skipped=") {
       withKnownIssue("skipped") { Issue.record("\(run.output)") }
