@@ -6,7 +6,9 @@
          update of the last candle: CPU time, and beside it the clock's, which says little on a
          busy machine without real-time priority
   heap   whether JavaScript's memory grows while screens come and go, or with --stay on a stock's:
-         the heap after a forced collection, at the end against that after --warm minutes
+         the heap after a forced collection, at the end against that after --warm minutes. What the
+         page keeps is measured, without the machine code that the browser makes of its functions
+         the more often they run: --compiled counts that as well
 
 `script/bench page` runs it over a demo, `script/trials page` over two days of a market. With --check
 it fails where a bar is missed."""
@@ -173,7 +175,8 @@ def heap_kilobytes(driver):
 def heap(options):
     readings = []
     warm = options.minutes / 5 if options.warm is None else options.warm
-    with browser.page_server() as server, browser.chromium() as driver:
+    flags = [] if options.compiled else ["--js-flags=--jitless"]
+    with browser.page_server() as server, browser.chromium(flags=flags) as driver:
         driver.get(f"{server.address}/#/")
         begun = time.monotonic()
         while (minutes := (time.monotonic() - begun) / 60) < options.minutes:
@@ -209,6 +212,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10, help="of heap")
     parser.add_argument("--warm", type=float, help="minutes; a fifth of them unless given")
     parser.add_argument("--stay", action="store_true", help="heap stays on one screen")
+    parser.add_argument("--compiled", action="store_true", help="heap with machine code")
     parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
