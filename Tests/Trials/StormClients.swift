@@ -6,9 +6,8 @@ final class StormClients {
   struct Client {
     let number: Int
     fileprivate let end: Int32
-    /// How often it was told what to send, and how often to wait.
+    /// How often it was told what to send.
     fileprivate(set) var step = 0
-    fileprivate(set) var waits = 0
     /// What the kernel has not taken.
     fileprivate var unsent: ArraySlice<UInt8> = []
     /// The beginning of what came.
@@ -35,6 +34,8 @@ final class StormClients {
   }
 
   var count: Int { clients.count }
+
+  func count(where isCounted: (Client) -> Bool) -> Int { clients.count(where: isCounted) }
 
   /// Opens so many more, from many addresses of loopback.
   /// - Returns: how many could not be opened.
@@ -70,12 +71,9 @@ final class StormClients {
   func send(_ bytes: (Client) -> [UInt8]?) {
     for index in clients.indices {
       if clients[index].unsent.isEmpty {
-        if let next = bytes(clients[index]) {
-          clients[index].unsent = next[...]
-          clients[index].step += 1
-        } else {
-          clients[index].waits += 1
-        }
+        guard let next = bytes(clients[index]) else { continue }
+        clients[index].unsent = next[...]
+        clients[index].step += 1
       }
       if clients[index].unsent.isEmpty { continue }
       let end = clients[index].end
