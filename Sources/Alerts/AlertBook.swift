@@ -52,12 +52,16 @@ package struct AlertFiring: Sendable, Hashable {
   package var source: String
   package var condition: AlertCondition
   package var threshold: ExactDecimal?
+  /// The feed's change that showed it: what was read before cannot take it back.
+  package var epoch: Int64
+  package var seq: Int64
   /// Whether it was withdrawn already.
   package var isWithdrawn: Bool
 
   package init(
     id: Int64, key: FiringKey, day: TradingDay, symbol: Symbol?, source: String,
-    condition: AlertCondition, threshold: ExactDecimal?, isWithdrawn: Bool
+    condition: AlertCondition, threshold: ExactDecimal?, epoch: Int64, seq: Int64,
+    isWithdrawn: Bool
   ) {
     self.id = id
     self.key = key
@@ -66,10 +70,17 @@ package struct AlertFiring: Sendable, Hashable {
     self.source = source
     self.condition = condition
     self.threshold = threshold
+    self.epoch = epoch
+    self.seq = seq
     self.isWithdrawn = isWithdrawn
   }
 
   package var subject: AlertSubject { AlertSubject(symbol: symbol, source: source) }
+
+  /// Another gateway saw more of the feed than whoever stands there.
+  fileprivate func isAhead(of position: FeedPosition) -> Bool {
+    epoch == position.epoch && seq > position.seq
+  }
 
   fileprivate func isMet(by reading: DayReading) -> Bool {
     Alert(
@@ -160,7 +171,9 @@ package struct AlertBook: Sendable {
     by reading: DayReading, of subject: AlertSubject, position: FeedPosition
   ) -> [AlertNotice] {
     guard let open = firings[subject], reading.high != nil else { return [] }
-    let gone = open.filter { $0.day == reading.day && !$0.isMet(by: reading) }
+    let gone = open.filter {
+      $0.day == reading.day && !$0.isAhead(of: position) && !$0.isMet(by: reading)
+    }
     if gone.isEmpty { return [] }
     firings[subject] = open.filter { !gone.contains($0) }
     return gone.map { firing in

@@ -31,7 +31,7 @@ package struct NoticeTable {
     name: "read_firings",
     sql: """
       select n.id, n.alert_id, n.revision, n.period, n.trading_day, n.symbol, n.source, n.condition,
-        n.threshold, exists (
+        n.threshold, n.feed_epoch, n.feed_seq, exists (
           select
           from notification w
           where w.alert_id = n.alert_id
@@ -231,7 +231,8 @@ extension PostgresRow {
     let (id, alertID, revision, period) = (try int64(), try int64(), try int32(), try text())
     let (day, symbol) = (try day(), try optionalText().flatMap { Symbol($0) })
     let (source, condition) = (try text(), try text())
-    let (threshold, isWithdrawn) = (try optionalNumeric(), try bool())
+    let threshold = try optionalNumeric()
+    let (epoch, seq, isWithdrawn) = (try int64(), try int64(), try bool())
     guard let condition = AlertCondition(rawValue: condition) else {
       throw StoreError(.malformed, message: "a firing of another version", context: "notices")
     }
@@ -239,6 +240,6 @@ extension PostgresRow {
       id: id,
       key: FiringKey(alertID: alertID, revision: revision, day: period == "once" ? nil : day),
       day: day, symbol: symbol, source: source, condition: condition, threshold: threshold,
-      isWithdrawn: isWithdrawn)
+      epoch: epoch, seq: seq, isWithdrawn: isWithdrawn)
   }
 }

@@ -41,7 +41,7 @@ struct AlertStoreModel {
       AlertFiring(
         id: Int64(firings.count + 1), key: notice.key, day: notice.day, symbol: alert.symbol,
         source: alert.source, condition: alert.condition, threshold: alert.threshold,
-        isWithdrawn: false))
+        epoch: notice.position.epoch, seq: notice.position.seq, isWithdrawn: false))
     if alert.repeats == .once { alerts[alert.id]?.isArmed = false }
   }
 }

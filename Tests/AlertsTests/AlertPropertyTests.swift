@@ -69,6 +69,8 @@ struct AlertPropertyTests {
   ) -> AlertStoreModel {
     var store = AlertStoreModel()
     var books: [AlertBook?] = [nil, nil]
+    // How far each has read. One may be behind, although what it knows of the alerts is new.
+    var reached = [0, 0]
     for (place, state) in market.states.enumerated() {
       let armed = alerts.filter { $0.arming.seq == state.seq }
       for alert in armed { store.add(alert) }
@@ -84,7 +86,10 @@ struct AlertPropertyTests {
         // A book may be older than the store: the other gateway wrote meanwhile.
         let isTold = !armed.isEmpty || Bool.random(using: &random)
         var book = starts || isTold ? store.book : books[gateway] ?? store.book
-        let notices = turn(&book, at: state, in: market, examining: starts)
+        let behind = starts ? 0 : max(0, Int.random(in: -6...3, using: &random))
+        reached[gateway] = max(reached[gateway], place - behind)
+        let notices = turn(
+          &book, at: market.states[reached[gateway]], in: market, examining: starts)
         store.write(notices, standing: market.arming(at: place))
         books[gateway] = book
       }
