@@ -18,17 +18,21 @@ extension Trial {
         complaints: found.complaints + canaries.complaints)
     },
     .chaos(
-      "broker", "Users who trade while gateways and PostgreSQL are killed: each command once.",
+      "broker",
+      "Users who trade while gateways and PostgreSQL are killed: each command and alert once.",
       options: [
         "kills": "200", "database-kills": "50", "instruments": "60", "users": "16", "speed": "30",
+        "alerts": "12000", "alert-milliseconds": "1000",
       ]
     ) { options in
-      try BrokerTrial(
+      var trial = BrokerTrial(
         binary: options.binary, kills: try options.number("kills"),
         databaseKills: try options.number("database-kills"), instruments: try options.instruments,
         users: try options.number("users"), seed: try options.seed,
-        speed: try options.number("speed")
-      ).run { printLine("  \($0)") }
+        speed: try options.number("speed"))
+      trial.alerts = try options.number("alerts")
+      trial.alertMillisecondsMax = try options.number("alert-milliseconds")
+      return try trial.run { printLine("  \($0)") }
     },
   ]
 }

@@ -2,15 +2,17 @@ import AppStore
 import EmbeddedPostgres
 import Foundation
 import Glibc
+import Ledgers
 import Market
 import PaperTrading
 import Platform
 import Postgres
 import TestSupport
 
-/// Users who trade on paper through a day on which the gateways, of which one is the broker, and
-/// PostgreSQL are killed. Each command must be answered once, the same to whoever asks again, and
-/// the ledger must be sound: by its audit, and by `candled-gateway verify`.
+/// Users who trade on paper and wait for alerts through a day on which PostgreSQL and the gateways,
+/// of which one is the broker, are killed. Each command must be answered once, the same to whoever
+/// asks again, the ledger must be sound, by its audit and by `candled-gateway verify`, and each
+/// alert that must fire by what was traded must fire once.
 package struct BrokerTrial {
   package var binary: String
   /// Of gateways, by SIGKILL: the one that leads, or the other.
@@ -21,6 +23,9 @@ package struct BrokerTrial {
   package var seed: UInt64
   /// Simulated seconds per real second.
   package var speed: Int
+  package var alerts = 0
+  /// Of an alert that nothing that was killed had delayed; 0: any.
+  package var alertMillisecondsMax = 0
   /// Seconds of the day.
   package var day = TrialDay.start..<TrialDay.stop
 
@@ -48,6 +53,10 @@ package struct BrokerTrial {
       "broker", binary: binary, gateways: 2, instruments: instruments, seed: seed, day: day)
     defer { pair.end() }
     try pair.open()
+    let crowd = try pair.world.exchange.withRecorder { $0.trueLedger() }.map {
+      try AlertCrowd(
+        alerts, seed: seed, url: pair.gatewayURL, owner: pair.world.url, truth: $0)
+    }
     let traders = PaperTraders(
       url: pair.world.url, accounts: try makeAccounts(pair.world.url), seed: seed)
     try traders.start()
@@ -64,6 +73,12 @@ package struct BrokerTrial {
     try pair.daemon?.finish(secondsMax: 300)
     traders.stop()
     try judge(pair, traders, into: &verdict)
+    if let crowd, let truth = pair.world.exchange.withRecorder({ $0.trueLedger() }) {
+      let found = try crowd.judge(
+        by: truth, url: pair.world.url, blows: blows.at, millisecondsMax: alertMillisecondsMax)
+      verdict.figures += found.figures
+      verdict.complaints += found.complaints
+    }
     return verdict
   }
 
@@ -83,10 +98,15 @@ package struct BrokerTrial {
 
   // MARK: The day
 
+  private struct Blows {
+    var gateways = 0
+    var database = 0
+    /// Seconds since 1970.
+    var at: [Double] = []
+  }
+
   /// Spread over the day, each at a moment of its own.
-  private func strike(
-    _ pair: GatewayPair, say: (String) -> Void
-  ) throws -> (gateways: Int, database: Int) {
+  private func strike(_ pair: GatewayPair, say: (String) -> Void) throws -> Blows {
     var random = SplitMix(seed: seed)
     let blows =
       (Array(repeating: true, count: kills) + Array(repeating: false, count: databaseKills))
@@ -94,13 +114,14 @@ package struct BrokerTrial {
     let seconds = Double(day.count) / Double(speed) * 0.9
     let start = MonotonicClock.seconds()
     let moments = blows.map { _ in Double.random(in: 0...seconds, using: &random) }.sorted()
-    var done = (gateways: 0, database: 0)
+    var done = Blows()
     for (moment, isGateway) in zip(moments, blows) {
       while Double(MonotonicClock.seconds() - start) < moment, pair.isDaemonRunning {
         usleep(2_000)
       }
       guard pair.isDaemonRunning else { break }
       let down = UInt32.random(in: 0...Self.downMicrosecondsMax, using: &random)
+      done.at.append(Date().timeIntervalSince1970)
       if isGateway {
         try pair.kill(gateway: done.gateways % 2, downMicroseconds: down)
         done.gateways += 1

@@ -15,6 +15,8 @@ final class GatewayPair {
   let gateways: [DaemonProcess]
   /// The built `candled-gateway`.
   let program: String
+  /// Of the database, as the gateways' role.
+  let gatewayURL: String
 
   private let settings: DaemonSettings
   private let binary: String
@@ -40,8 +42,8 @@ final class GatewayPair {
     var settings = try world.settings(
       start: day.lowerBound, stop: day.lowerBound + Self.openingSeconds)
     settings["log.level"] = "\"info\""
-    settings["gateway.store_url"] =
-      "\"\(cluster.server.url(database: EmbeddedServer.databaseName, role: DatabaseRole.app))\""
+    gatewayURL = cluster.server.url(database: EmbeddedServer.databaseName, role: DatabaseRole.app)
+    settings["gateway.store_url"] = "\"\(gatewayURL)\""
     settings["gateway.anonymous"] = "\(isAnonymous)"
     settings["gateway.broker_follows_daemon"] = "true"
     settings["gateway.address_requests_per_second"] = "0"
