@@ -119,11 +119,12 @@ extension BrokerState {
       return tell(end == .cancelled ? .cancelled : .expired, of: placed.id)
     }
     ledgers[placed.account] = ledger
-    let isReached = placed.kind == .stopLimit && state != .held
+    let isReached = placed.kind.isStop && state != .held
+    let isLimit = isReached && placed.kind == .stopLimit
     let sent = Order(
       id: placed.id, account: placed.account, symbol: placed.symbol, side: placed.side,
-      kind: isReached ? .limit : placed.kind, timeInForce: placed.timeInForce,
-      quantity: placed.quantity, limit: placed.limit, stop: isReached ? nil : placed.stop,
+      kind: isLimit ? .limit : placed.kind, timeInForce: placed.timeInForce,
+      quantity: placed.quantity, limit: placed.limit, stop: isLimit ? nil : placed.stop,
       origin: placed.origin)
     record(accepted, as: state, event: nil)
     apply(
@@ -131,7 +132,7 @@ extension BrokerState {
         RestingOrder(
           sent, quantity: rest,
           acceptance: Acceptance(entersAt: entry, bound: accepted.order.worstPrice), on: day,
-          band: nil)),
+          band: nil, isReleased: isReached)),
       to: placed.symbol)
   }
 }

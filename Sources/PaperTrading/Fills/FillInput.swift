@@ -177,6 +177,7 @@ extension RestingOrder {
     ] {
       if let price { words.append("\(name)=\(price)") }
     }
+    if order.kind.isStop, stage != .untriggered { words.append("released=1") }
     return words.joined(separator: " ")
   }
 
@@ -197,6 +198,6 @@ extension RestingOrder {
       origin: origin)
     self.init(
       order, quantity: quantity, entersAt: entersAt, bound: values.decimal("bound"),
-      dayLimit: values.decimal("day_limit"), day: day)
+      dayLimit: values.decimal("day_limit"), day: day, isReleased: values["released"] == "1")
   }
 }

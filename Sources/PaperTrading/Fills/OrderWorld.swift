@@ -68,11 +68,12 @@ struct OrderWorld: Sendable, Hashable {
       switch orders[index].stage {
       case .done: continue
       case .untriggered:
-        guard orders[index].isOpen(to: row), orders[index].isReached(by: row.last) else { continue }
+        guard orders[index].isOpen(to: row), orders[index].isReached(by: row) else { continue }
         orders[index].stage = .waiting
         results.append(.released(orders[index].order.id))
       case .waiting:
-        guard isExact, orders[index].isOpen(to: row) else { continue }
+        guard isExact, orders[index].isOpen(to: row), orders[index].meets(row, phases: phases)
+        else { continue }
         enter(at: index, row, auction: auction.only, into: &results)
       case .queued(let queue):
         guard let before else { continue }
@@ -150,6 +151,18 @@ struct OrderWorld: Sendable, Hashable {
 extension RestingOrder {
   fileprivate func isOpen(to row: Snapshot) -> Bool {
     day == row.stamp.day && Int(row.stamp.secondOfDay) > entersAt
+  }
+
+  /// Whether orders were matched between its acceptance and the row. A stop that was reached is an
+  /// order for continuous trading alone: neither the auction that reached it nor the book behind
+  /// that fills it.
+  fileprivate func meets(_ row: Snapshot, phases: [TradingPhase]) -> Bool {
+    let second = Int(row.stamp.secondOfDay)
+    return phases.contains { phase in
+      order.kind.isStop
+        ? phase.name == .continuous && phase.contains(second)
+        : phase.hasMatched(by: second, since: entersAt)
+    }
   }
 }
 

@@ -28,20 +28,23 @@ package struct RestingOrder: Sendable, Hashable {
   /// Certain so far, on this day.
   package internal(set) var filled: Int64 = 0
 
-  /// - Parameter band: of the day; nil where no limit applies.
+  /// - Parameters:
+  ///   - band: of the day; nil where no limit applies.
+  ///   - isReleased: of a stop order that was reached on an earlier day.
   package init(
     _ order: Order, quantity: ExactDecimal? = nil, acceptance: Acceptance, on day: TradingDay,
-    band: PriceBand?
+    band: PriceBand?, isReleased: Bool = false
   ) {
     self.init(
       order, quantity: quantity ?? order.quantity, entersAt: acceptance.entersAt,
-      bound: acceptance.bound, dayLimit: order.side == .buy ? band?.upper : band?.lower, day: day)
+      bound: acceptance.bound, dayLimit: order.side == .buy ? band?.upper : band?.lower, day: day,
+      isReleased: isReleased)
   }
 
   /// As its text has it.
   init(
     _ order: Order, quantity: ExactDecimal, entersAt: Int, bound: ExactDecimal?,
-    dayLimit: ExactDecimal?, day: TradingDay
+    dayLimit: ExactDecimal?, day: TradingDay, isReleased: Bool
   ) {
     self.order = order
     self.day = day
@@ -49,7 +52,7 @@ package struct RestingOrder: Sendable, Hashable {
     self.entersAt = entersAt
     self.bound = bound
     self.dayLimit = dayLimit
-    stage = order.kind.isStop ? .untriggered : .waiting
+    stage = order.kind.isStop && !isReleased ? .untriggered : .waiting
   }
 
   var isDone: Bool { stage == .done }
@@ -68,10 +71,10 @@ package struct RestingOrder: Sendable, Hashable {
     return ExactDecimal(filled - queue.filled + max(reached, queue.filled))
   }
 
-  /// Whether the last price releases it.
-  func isReached(by last: ExactDecimal) -> Bool {
-    guard let stop = order.stop, last.isPositive else { return false }
-    return order.side == .buy ? last >= stop : last <= stop
+  /// Whether the last price releases it. Before the day's first trade it is none of the day's.
+  func isReached(by row: Snapshot) -> Bool {
+    guard let stop = order.stop, row.last.isPositive, row.volume.isPositive else { return false }
+    return order.side == .buy ? row.last >= stop : row.last <= stop
   }
 }
 

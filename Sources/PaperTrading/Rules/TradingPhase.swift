@@ -38,6 +38,16 @@ package struct TradingPhase: Sendable, Hashable {
 
   package func contains(_ second: Int) -> Bool { opens <= second && second < closes }
 
+  /// Whether it has matched, by `second`, orders that came after `entered`. At noon Shenzhen takes
+  /// orders and matches none, and no exchange matches between the opening auction and 09:30.
+  func hasMatched(by second: Int, since entered: Int) -> Bool {
+    switch name {
+    case .continuous: opens < second && entered < closes
+    case .openingAuction, .closingAuction: entered < closes && closes <= second
+    case .lunch, .afterHours: false
+    }
+  }
+
   /// The second at which the exchange takes an order that is placed at `moment`: then or later on
   /// that day; nil when its last phase has ended.
   package static func entry(of instrument: Instrument, at moment: TradingMoment) -> Int? {
