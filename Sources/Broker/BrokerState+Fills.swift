@@ -180,14 +180,12 @@ extension BrokerState {
     }
   }
 
-  /// Orders what the row releases, in the order of the purchases.
+  /// Orders what the row and the one before it release, in the order of the purchases.
   private mutating func fire(on row: MarketRow, of symbol: Symbol) {
-    guard let limitUp = row.band?.upper, let seal = instruments[symbol]?.seal else { return }
+    guard let limitUp = row.band?.upper, let trading = instruments[symbol] else { return }
     let armed = purchases.values.filter { $0.state == .armed && $0.purchase.symbol == symbol }
     for purchase in armed.sorted(by: { $0.purchase.id < $1.purchase.id }) {
-      guard purchase.purchase.fires(on: row.snapshot, limitUp: limitUp, watch: seal) else {
-        continue
-      }
+      guard trading.orders(purchase.purchase, armedAt: purchase.changedAt) else { continue }
       let order = purchase.purchase.order(id: newest.order + 1, limitUp: limitUp)
       do throws(CommandRefusal) {
         let placed = try judge(order, by: row)

@@ -3,7 +3,9 @@ import Market
 /// A purchase that is ordered when an instrument comes to its limit-up price: a limit order at that
 /// price, which then waits in the queue.
 ///
-/// Every purchase is looked at with every snapshot, in the order of their ids.
+/// Every purchase is looked at with every snapshot, in the order of their ids. A row that shows the
+/// trigger makes it a candidate; the instrument's next row orders it, if that shows it as well. So a
+/// single false row orders nothing.
 package struct QueuePurchase: Sendable, Hashable {
   package enum Trigger: Sendable, Hashable {
     /// The last price is at limit-up, or below it by at most so many thousandths of it.
@@ -42,7 +44,7 @@ package struct QueuePurchase: Sendable, Hashable {
     self.carriesOver = carriesOver
   }
 
-  /// Whether it is ordered on what the watch has just seen.
+  /// Whether the row shows what it waits for, by what the watch has just seen.
   package func fires(on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch) -> Bool {
     let second = snapshot.stamp.secondOfDay
     guard snapshot.trading == .normal, snapshot.last.isPositive,
@@ -80,13 +82,19 @@ package struct QueuePurchase: Sendable, Hashable {
   }
 }
 
-/// Since when an instrument is sealed at its limit-up price, of one day.
+/// Since when an instrument is sealed at its limit-up price, of one day. A seal or an opening that
+/// one row alone shows may be false: neither counts for what comes later.
 package struct SealWatch: Sendable, Hashable {
   package private(set) var day: TradingDay?
   /// The second of the first snapshot of the current seal.
   package private(set) var sealedSince: Int32?
   /// Whether an earlier seal of the day was opened.
   package private(set) var hasOpened = false
+  private var wasSealed = false
+  /// Rows in a row that show the same, up to `rowsMin`.
+  private var rows = 0
+
+  private static let rowsMin = 2
 
   package init() {}
 
@@ -98,10 +106,13 @@ package struct SealWatch: Sendable, Hashable {
       day = snapshot.stamp.day
     }
     guard snapshot.trading == .normal else { return }
-    if Self.isSealed(snapshot, at: limitUp) {
-      sealedSince = sealedSince ?? snapshot.stamp.secondOfDay
-    } else if isSealed {
-      sealedSince = nil
+    let isSealed = Self.isSealed(snapshot, at: limitUp)
+    rows = isSealed == self.isSealed ? min(rows + 1, Self.rowsMin) : 1
+    sealedSince = isSealed ? sealedSince ?? snapshot.stamp.secondOfDay : nil
+    guard rows == Self.rowsMin else { return }
+    if isSealed {
+      wasSealed = true
+    } else if wasSealed {
       hasOpened = true
     }
   }

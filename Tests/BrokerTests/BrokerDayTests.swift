@@ -65,8 +65,11 @@ import Testing
     exchange.kill()
     #expect(try exchange.states() == [])
     try await sealed(exchange, Self.morning + 6, 1_100, queue: 400)
+    exchange.kill()
+    #expect(try exchange.states() == [], "a candidate")
+    try await sealed(exchange, Self.morning + 9, 1_200, queue: 400)
     #expect(try exchange.states() == ["accepted"])
-    for step in 3...5 {
+    for step in 4...6 {
       try await sealed(
         exchange, Self.morning + step * 3, Int64(step) * 1_000, queue: 400)
     }
@@ -75,6 +78,38 @@ import Testing
     #expect(try exchange.database.value(purchase) == "filled")
     let log = try LedgerTable(exchange.apps).transactionLog(of: exchange.account, limit: 9)
     #expect(log.first?.kind == "Auto-Buy")
+    #expect(try exchange.findings() == [])
+  }
+
+  @Test(arguments: [Int64(1_100), 90_000])
+  func `a false row at limit-up orders nothing`(volume: Int64) async throws {
+    let exchange = try await PaperExchange()
+    let book = (bids: [(Int64(999), Int64(100))], asks: [(Int64(1001), Int64(100))])
+    func row(_ second: Int, _ volume: Int64, corrects: Bool = false) async throws {
+      try await exchange.row(
+        Row(
+          second: Self.morning + second, volume: volume, bids: book.bids, asks: book.asks,
+          corrects: corrects))
+    }
+    try await row(0, 1_000)
+    try exchange.deposit(100_000)
+    let symbol = try #require(Symbol("sz000001"))
+    let triggers: [QueuePurchase.Trigger] = [
+      .near(permille: 0), .sealed(seconds: 0), .queueAtMost(ExactDecimal(1_000)), .resealed,
+    ]
+    for trigger in triggers {
+      let terms = PurchaseTerms(triggers: [trigger])
+      let request = PurchaseRequest(symbol: symbol, quantity: ExactDecimal(100), terms: terms)
+      #expect(try exchange.send(.arm(request)).isDone)
+    }
+    try await row(3, 1_050)
+    try await sealed(exchange, Self.morning + 6, volume, queue: 400)
+    try await row(9, 1_200)
+    try await row(12, 1_300, corrects: true)
+    try await row(15, 1_400)
+    #expect(try exchange.states() == [])
+    let armed = "select count(*) from candled_app.queue_purchase where state = 'armed'"
+    #expect(try exchange.database.value(armed) == "4")
     #expect(try exchange.findings() == [])
   }
 

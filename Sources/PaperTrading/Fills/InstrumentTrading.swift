@@ -3,13 +3,23 @@ import Market
 /// One instrument on one day, for all accounts that trade it: a function of the inputs, in order.
 package struct InstrumentTrading: Sendable {
   package let instrument: Instrument
-  package private(set) var last: MarketRow?
-  package private(set) var seal = SealWatch()
   private var accounts: [Int64: AccountOrders] = [:]
-  /// The newest, oldest first.
-  private var kept: [MarketRow] = []
+  /// The newest rows, oldest first.
+  private var kept: [SeenRow] = []
+  /// As it was behind the rows before those.
+  private var settledSeal = SealWatch()
+
+  /// A row, and what is known of the seal with it.
+  private struct SeenRow: Sendable, Hashable {
+    let row: MarketRow
+    let seal: SealWatch
+
+    var snapshot: Snapshot { row.snapshot }
+  }
 
   package init(_ instrument: Instrument) { self.instrument = instrument }
+
+  package var last: MarketRow? { kept.last?.row }
 
   /// - Returns: what follows, by account in ascending order.
   package mutating func apply(_ input: FillInput) -> [FillEvent] {
@@ -37,10 +47,10 @@ package struct InstrumentTrading: Sendable {
   }
 
   private mutating func accept(_ row: MarketRow) -> [FillEvent] {
-    last = row
-    kept.append(row)
-    if kept.count > AccountOrders.rowsMax { kept.removeFirst() }
+    var seal = kept.last?.seal ?? settledSeal
     if let band = row.band { seal.observe(row.snapshot, limitUp: band.upper) }
+    kept.append(SeenRow(row: row, seal: seal))
+    if kept.count > AccountOrders.rowsMax { settledSeal = kept.removeFirst().seal }
     return each { $0.accept(row.snapshot) }
   }
 
@@ -48,7 +58,6 @@ package struct InstrumentTrading: Sendable {
   private mutating func withdraw(from first: Int64) -> [FillEvent] {
     let taken = kept.filter { $0.snapshot.stamp.sequence >= first }
     kept.removeLast(taken.count)
-    last = kept.last
     var events: [FillEvent] = []
     for row in taken.reversed() {
       events += each { $0.withdraw(row: row.snapshot.stamp.sequence) ?? [] }
@@ -66,11 +75,23 @@ extension InstrumentTrading {
   /// The first of the kept rows that `row`, with which the feed corrects itself, contradicts: what
   /// stands behind it cannot be trusted either.
   package func firstContradicted(by row: Snapshot) -> Int64? {
-    kept.first { other in
-      let old = other.snapshot
-      return !row.continues(old) || old.high > row.high || old.low < row.low && old.low.isPositive
-        || old.turnover > row.turnover && row.rounding == .exact && old.rounding == .exact
-    }?.snapshot.stamp.sequence
+    kept.first { row.contradicts($0.snapshot) }?.snapshot.stamp.sequence
+  }
+
+  /// Whether the newest row orders a purchase: the one before made it a candidate, and this one
+  /// shows the same and does not contradict it.
+  /// - Parameter armedAt: of rows that were stamped before, none makes it a candidate.
+  package func orders(_ purchase: QueuePurchase, armedAt: Timestamp) -> Bool {
+    guard kept.count > 1, let newest = kept.last else { return false }
+    let candidate = kept[kept.count - 2]
+    let stamp = candidate.snapshot.stamp
+    return armedAt < Timestamp(day: stamp.day, secondOfDay: Int(stamp.secondOfDay))
+      && !newest.snapshot.contradicts(candidate.snapshot)
+      && [candidate, newest].allSatisfy { seen in
+        seen.row.band.map {
+          purchase.fires(on: seen.snapshot, limitUp: $0.upper, watch: seen.seal)
+        } ?? false
+      }
   }
 
   package func isActive(_ order: Order) -> Bool {

@@ -82,6 +82,12 @@ package struct Snapshot: Sendable, Hashable {
       < (stamp.secondOfDay, stamp.sequence) && other.volume <= most
   }
 
+  /// Whether not both of them can be true, this one being the later.
+  func contradicts(_ old: Snapshot) -> Bool {
+    !continues(old) || old.high > high || old.low < low && old.low.isPositive
+      || old.turnover > turnover && rounding == .exact && old.rounding == .exact
+  }
+
   /// The levels that an order of `side` would meet.
   package func opposite(of side: Side) -> [BookLevel] { side == .buy ? asks : bids }
 
