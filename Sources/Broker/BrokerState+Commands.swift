@@ -262,7 +262,11 @@ extension BrokerState {
       throw CommandRefusal("halted", "\(request.symbol) has no price")
     }
     guard let limitUp = market.band?.upper else {
-      throw CommandRefusal("band", "\(request.symbol) has no price limits today")
+      throw CommandRefusal(
+        "band",
+        isBandUnknown(of: market, request.symbol)
+          ? "the price limits of \(request.symbol) are not known: no source states them"
+          : "\(request.symbol) has no price limits today")
     }
     do throws(CommandRefusal) {
       _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: market)
@@ -275,6 +279,10 @@ extension BrokerState {
     purchases[purchase.id] = armed
     step.purchases[purchase.id] = armed
     return "purchase=\(purchase.id)"
+  }
+
+  private func isBandUnknown(of row: MarketRow, _ symbol: Symbol) -> Bool {
+    Instrument.classify(symbol).map { row.traded($0).hasUnknownBand(on: day) } ?? false
   }
 
   private mutating func disarm(_ id: Int64, of account: Int64) throws(CommandRefusal) -> String {

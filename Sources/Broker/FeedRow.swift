@@ -23,8 +23,22 @@ struct FeedRow: Sendable {
     symbol = quote.symbol
     market = MarketRow(
       snapshot,
-      band: PriceLimit.band(
-        for: instrument, marks: NameMarks.parse(watched.quote.name ?? ""),
+      band: Self.band(
+        of: instrument, name: watched.quote.name, stated: quote.limits,
         previousClose: snapshot.previousClose, on: day))
+  }
+
+  /// What the exchange states prevails over the table.
+  private static func band(
+    of instrument: Instrument, name: String?, stated: StatedLimits, previousClose: ExactDecimal,
+    on day: TradingDay
+  ) -> PriceBand? {
+    switch stated {
+    case .band(let band): band
+    case .none: nil
+    case .unstated:
+      PriceLimit.band(
+        for: instrument, marks: NameMarks.parse(name ?? ""), previousClose: previousClose, on: day)
+    }
   }
 }

@@ -142,11 +142,13 @@ struct DayBand: Sendable {
   }
 
   /// A band is known by code alone: ST moves as far as any other since 2026-07-06, and before that
-  /// the wider one errs on the safe side.
+  /// the wider one errs on the safe side. So does the widest of a fund, whose own is not known.
   static func table(for instrument: Instrument, quote: Quote) -> PriceBand? {
     PriceLimit.band(
       for: instrument, previousClose: quote.previousClose, on: quote.tradingDay,
       specialTreatment: false, tradingDaysSinceListing: nil)
+      ?? PriceLimit.widest(
+        for: instrument, previousClose: quote.previousClose, on: quote.tradingDay)
   }
 
   @inline(__always)
@@ -198,7 +200,8 @@ extension CandleBook.Entry {
     case .band(let stated): theirs = stated
     }
     guard let instrument, quote.previousClose.isPositive, state?.day == quote.tradingDay,
-      state?.limits.areCompared == false
+      state?.limits.areCompared == false,
+      PriceLimit.isKnown(for: instrument, on: quote.tradingDay)
     else { return }
     state?.limits.areCompared = true
     let ours = isUnlimited() ? nil : DayBand.table(for: instrument, quote: quote)

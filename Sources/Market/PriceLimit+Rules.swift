@@ -8,6 +8,8 @@ enum LimitRule {
   case unlimited
   /// How far from the previous close, in tenths of a percent.
   case move(up: Int64, down: Int64)
+  /// Neither code nor name shows it; so many tenths of a percent at most.
+  case unknown(most: Int64)
 
   static func percent(_ percent: Int64) -> LimitRule { .move(up: percent * 10, down: percent * 10) }
 
@@ -17,7 +19,7 @@ enum LimitRule {
     if day < Since.limits { return .unlimited }
     switch instrument.kind {
     case .index, .repo: return .unlimited
-    case .fund: return .percent(10)
+    case .fund: return fund(on: day)
     case .bShare: return mainBoard(on: day, specialTreatment: specialTreatment)
     case .convertibleBond: return bond(on: day, age: age)
     case .stock:
@@ -44,6 +46,19 @@ enum LimitRule {
     let marked = specialTreatment && day >= Since.specialTreatment
     return .percent(marked && day < Since.specialTreatmentEqual ? 5 : 10)
   }
+
+  /// Funds move as far as what they track: 10 %, or 20 % where that is ChiNext or STAR, or 30 % in
+  /// Beijing. None of it is in a code.
+  private static func fund(on day: TradingDay) -> LimitRule {
+    let widest = fundsMost.first { $0.since <= day }
+    return widest.map { .unknown(most: $0.permille) } ?? .percent(10)
+  }
+
+  /// The newest first.
+  private static let fundsMost = [
+    (since: Since.beijingExchange, permille: Int64(300)),
+    (since: Since.chiNextReform, permille: 200),
+  ]
 
   private static func bond(on day: TradingDay, age: Int) -> LimitRule {
     if day < Since.bondLimits { return .unlimited }
@@ -78,6 +93,7 @@ private enum Since {
   static let specialTreatment = day(1998, 4, 22)
   static let firstDayCap = day(2014, 1, 1)
   static let chiNextReform = day(2020, 8, 24)
+  static let beijingExchange = day(2021, 11, 15)
   static let bondLimits = day(2022, 8, 1)
   static let mainBoardReform = day(2023, 4, 10)
   /// ST and *ST move as far as any other stock of the main board.

@@ -1,9 +1,9 @@
 /// The prices between which an instrument may trade on a day.
 ///
-/// A band is for plausibility and for naming limit-up and limit-down. What a code and a name cannot
-/// tell is not modelled: funds that track ChiNext or STAR (20 %), the first day of a REIT (30 %), a
-/// relisting and the first day of a delisting period (both unlimited). The exchange's own limits
-/// are in Sina's `_i` companion line; where they disagree with this, they are right.
+/// A band is for plausibility and for naming limit-up and limit-down. Code and name do not show that
+/// of a fund, which moves by 10, 20 or 30 %: it has none here since funds of 20 % exist. Nor do they
+/// show a relisting and the first day of a delisting period (both unlimited), which are not modelled.
+/// The exchange's own limits, where a source states them, prevail.
 
 public struct PriceBand: Sendable, Hashable {
   /// Limit-down and limit-up, with as many places as the tick.
@@ -26,7 +26,8 @@ public enum PriceLimit {
   ///   - specialTreatment: the name carries ST or *ST (`NameMarks`).
   ///   - tradingDaysSinceListing: 0 on the day of listing; nil for long ago.
   /// - Returns: nil where no limit applies: indexes, repos, the unlimited first days, times before
-  ///   limits; and where `previousClose` is no price: zero, negative, beyond 64 bits.
+  ///   limits; where it is not known, as of funds; and where `previousClose` is no price: zero,
+  ///   negative, beyond 64 bits.
   public static func band(
     for instrument: Instrument, previousClose: ExactDecimal, on day: TradingDay,
     specialTreatment: Bool, tradingDaysSinceListing: Int?
@@ -38,7 +39,23 @@ public enum PriceLimit {
     return try? band(around: previousClose, up: up, down: down, tick: instrument.tickSize)
   }
 
-  /// The same where no more is known of an instrument than its name: it tells how long it is
+  /// Whether code and name show how far it may move.
+  package static func isKnown(for instrument: Instrument, on day: TradingDay) -> Bool {
+    let rule = LimitRule.of(instrument, on: day, specialTreatment: false, age: .max)
+    if case .unknown = rule { return false }
+    return true
+  }
+
+  /// The widest band that it can have where its own is not known: a bound, and nobody's limit-up.
+  package static func widest(
+    for instrument: Instrument, previousClose: ExactDecimal, on day: TradingDay
+  ) -> PriceBand? {
+    let rule = LimitRule.of(instrument, on: day, specialTreatment: false, age: .max)
+    guard case .unknown(let most) = rule, previousClose.isPositive else { return nil }
+    return try? band(around: previousClose, up: most, down: most, tick: instrument.tickSize)
+  }
+
+  /// The band where no more is known of an instrument than its name: it tells how long it is
   /// listed, N on the first day, C on those that follow.
   package static func band(
     for instrument: Instrument, marks: NameMarks, previousClose: ExactDecimal, on day: TradingDay

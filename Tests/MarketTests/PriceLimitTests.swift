@@ -25,7 +25,7 @@ import Testing
     ("sz300059", "2020-08-21", "9.00 11.00"), ("sz300059", "2020-08-24", "8.00 12.00"),
     ("sh688981", "2020-07-20", "8.00 12.00"), ("bj920000", "2026-09-10", "7.00 13.00"),
     ("sz200869", "2026-09-10", "9.00 11.00"), ("sh900901", "2026-09-10", "9.000 11.000"),
-    ("sh510300", "2026-09-10", "9.000 11.000"), ("sz127056", "2022-08-01", "8.000 12.000"),
+    ("sh510300", "2020-08-21", "9.000 11.000"), ("sz127056", "2022-08-01", "8.000 12.000"),
   ])
   func `each board has its band on its dates`(
     _ symbol: String, _ date: String, _ expected: String
@@ -39,6 +39,27 @@ import Testing
   ])
   func `what has no limit has no band`(_ symbol: String, _ date: String) throws {
     #expect(try band(symbol, "10.00", on: date) == nil)
+  }
+
+  @Test(arguments: [
+    ("sh510300", "2020-08-24", "8.000 12.000"), ("sz159915", "2021-11-12", "8.000 12.000"),
+    ("sz159915", "2021-11-15", "7.000 13.000"), ("sh588000", "2026-09-10", "7.000 13.000"),
+  ])
+  func `how far a fund moves is not known, but how far at most`(
+    _ symbol: String, _ date: String, _ widest: String
+  ) throws {
+    #expect(try band(symbol, "10.00", on: date) == nil)
+    #expect(try !PriceLimit.isKnown(for: instrument(symbol), on: day(date)))
+    let band = try PriceLimit.widest(
+      for: instrument(symbol), previousClose: ExactDecimal("10.00"), on: day(date))
+    #expect(band.map { "\($0.lower) \($0.upper)" } == widest)
+  }
+
+  @Test(arguments: ["sh600519", "sh000001", "sz127056", "sh204001"])
+  func `of what is known there is no widest band`(_ symbol: String) throws {
+    let band = try PriceLimit.widest(
+      for: instrument(symbol), previousClose: ExactDecimal("10.00"), on: day("2026-09-10"))
+    #expect(try band == nil && PriceLimit.isKnown(for: instrument(symbol), on: day("2026-09-10")))
   }
 
   @Test(arguments: [

@@ -73,6 +73,13 @@ import Testing
       refused: nil),
     Case(name: "Beijing's cage", code: "bj920000", limit: "10.51", refused: nil),
     Case(name: "outside it", code: "bj920000", limit: "10.52", refused: .cage),
+    Case(name: "a fund of 20 %", code: "sz159915", limit: "11.900", refused: nil),
+    Case(
+      name: "a fund's limits before some moved by 20 %", code: "sh510300", day: "2020-08-21",
+      limit: "11.900", refused: .band),
+    Case(
+      name: "a fund, market", code: "sh510300", kind: .fiveBestThenCancel, limit: nil,
+      refused: nil),
     Case(name: "a fund has none", code: "sh510300", limit: "10.90", refused: nil),
     Case(
       name: "ten ticks of a low price", limit: "1.11",
@@ -138,6 +145,27 @@ import Testing
       at: TradingMoment(day: day, secondOfDay: row.time))
     #expect(judgement.refusal?.code == row.refused, "\(judgement)")
     #expect(judgement.refusal.map { !$0.message.isEmpty && !$0.field.isEmpty } ?? true)
+  }
+
+  /// The widest band there is bounds what it may cost; its own is not known.
+  @Test(arguments: [(Side.buy, "13.000"), (.sell, "7.000")])
+  func `a market order of a fund is bounded by the widest limits`(
+    side: Side, bound: String
+  ) throws {
+    let instrument = try #require(Symbol("sz159915").flatMap(Instrument.classify))
+    let day = try #require(TradingDay("2026-07-06"))
+    let ten = ExactDecimal(units: 1000, scale: 2)
+    let snapshot = Snapshot(
+      stamp: SnapshotStamp(day: day, secondOfDay: 36_000, sequence: 1), previousClose: ten,
+      last: ten, high: ten, low: ten, volume: .zero, turnover: .zero, bids: [], asks: [])
+    let order = Order(
+      id: 1, account: 1, symbol: instrument.symbol, side: side, kind: .fiveBestThenCancel,
+      quantity: ExactDecimal(100))
+    let judgement = OrderRules.judge(
+      order, of: MarketRow(snapshot, band: nil).traded(instrument), against: snapshot,
+      holding: Holding(sellable: ExactDecimal(100), today: .zero),
+      at: TradingMoment(day: day, secondOfDay: 36_001))
+    #expect(judgement.acceptance?.bound == (try ExactDecimal(bound)))
   }
 
   @Test(arguments: [

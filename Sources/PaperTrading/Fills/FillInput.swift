@@ -3,7 +3,7 @@ import Market
 /// A row of the feed, with the legal prices of its day.
 package struct MarketRow: Sendable, Hashable {
   package var snapshot: Snapshot
-  /// nil where no limit applies.
+  /// nil where no limit applies, or it is not known.
   package var band: PriceBand?
 
   package init(_ snapshot: Snapshot, band: PriceBand?) {
@@ -12,7 +12,9 @@ package struct MarketRow: Sendable, Hashable {
   }
 
   package func traded(_ instrument: Instrument) -> TradedInstrument {
-    TradedInstrument(instrument, statedLimits: band.map { .band($0) } ?? .none)
+    let isKnown = PriceLimit.isKnown(for: instrument, on: snapshot.stamp.day)
+    return TradedInstrument(
+      instrument, statedLimits: band.map { .band($0) } ?? (isKnown ? .none : .unstated))
   }
 }
 

@@ -29,8 +29,9 @@ package enum OrderRules {
     }
     try requireOpen(snapshot, symbol: order.symbol)
     let band = traded.band(previousClose: snapshot.previousClose, on: moment.day)
+    let bound = traded.bound(previousClose: snapshot.previousClose, on: moment.day)
     try refuse(
-      OrderKinds.refusal(of: order, instrument: instrument, hasBand: band != nil, at: moment))
+      OrderKinds.refusal(of: order, instrument: instrument, hasBand: bound != nil, at: moment))
     guard let entry = TradingPhase.entry(of: instrument, at: moment) else {
       throw sessionRefusal(of: instrument, at: moment)
     }
@@ -42,7 +43,7 @@ package enum OrderRules {
     try requirePrices(of: order, traded, band: band)
     let isHeldBack = try judgeCage(
       order, instrument: instrument, snapshot: snapshot, moment: moment)
-    let protection = order.side == .buy ? band?.upper : band?.lower
+    let protection = order.side == .buy ? bound?.upper : bound?.lower
     return Acceptance(
       entersAt: entry, bound: order.limit ?? protection, isHeldBack: isHeldBack)
   }

@@ -32,7 +32,19 @@ package struct TradedInstrument: Sendable, Hashable {
       || instrument.kind == .fund && isOnSameDayList
   }
 
-  /// The legal prices of the day; nil where no limit applies.
+  /// Whether neither a source nor the table has its limits, though it has some.
+  package func hasUnknownBand(on day: TradingDay) -> Bool {
+    statedLimits == .unstated && !isAmerican && !PriceLimit.isKnown(for: instrument, on: day)
+  }
+
+  /// Prices between which all its trades of the day are; nil: any.
+  func bound(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
+    hasUnknownBand(on: day)
+      ? PriceLimit.widest(for: instrument, previousClose: previousClose, on: day)
+      : band(previousClose: previousClose, on: day)
+  }
+
+  /// The legal prices of the day; nil where no limit applies, or it is not known.
   package func band(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
     if isAmerican { return nil }
     switch statedLimits {
