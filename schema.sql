@@ -4377,7 +4377,7 @@ begin
   end loop;
   -- The only tables: a program must be able to tell a database of another version, and to know
   -- when, where and in what money a series trades.
-  grant select on schema_version, market, source to candled_reader;
+  grant select on schema_version, market, source, market_session to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune_changes, feed_identity, recluster_month, swap_month

@@ -177,6 +177,22 @@ extension BrokerTable {
     }
   }
 
+  // MARK: Time
+
+  private static let readTime = Statement(
+    name: "read_server_time", sql: "select clock_timestamp()")
+
+  /// By the server's clock.
+  package func serverTime() throws(AppStoreError) -> Timestamp {
+    let times = try connection.read(Self.readTime, context: Self.context) {
+      (row) throws(StoreError) in try row.timestamp()
+    }
+    guard let time = times.first else {
+      throw .store(StoreError(.malformed, message: "the server has no time", context: Self.context))
+    }
+    return time
+  }
+
   // MARK: Lead
 
   private static let tryLock = Statement(

@@ -10,6 +10,7 @@ import AppStore
 import Logging
 import Market
 import PaperTrading
+import Platform
 import Postgres
 import Reader
 
@@ -28,6 +29,9 @@ package final class Broker {
   private let log: Logger
   private var session: Session?
   private var state: BrokerState?
+  private var clock = ServerClock()
+  /// With the days that the daemon has learnt.
+  private var calendar = TradingCalendar.shanghai
   private(set) package var figures = BrokerFigures()
 
   static let context = "broker"
@@ -77,6 +81,7 @@ package final class Broker {
   package func drop() {
     session = nil
     state = nil
+    clock = ServerClock()
     figures = BrokerFigures()
   }
 
@@ -97,6 +102,7 @@ package final class Broker {
   package func look() throws(AppStoreError) -> Bool {
     guard let session, session.term != nil else { return false }
     do throws(AppStoreError) {
+      try readClock(session)
       guard try load(session) else { return false }
       let commands = try session.table.pending(limit: Self.commandsMax)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
@@ -115,12 +121,13 @@ package final class Broker {
 
   /// What time alone brings.
   package func tick() throws(AppStoreError) {
-    if state == nil {
+    guard let session, state != nil else {
       _ = try look()
       return
     }
     guard needsClock else { return }
     do throws(AppStoreError) {
+      if clock.isOld(at: MonotonicClock.microseconds()) { try readClock(session) }
       try run([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       _ = try follow()
     } catch {
@@ -130,7 +137,27 @@ package final class Broker {
   }
 
   private var now: Timestamp {
-    Timestamp(microseconds: options.clock().microseconds + figures.clockOffsetMicroseconds)
+    let time =
+      options.clock?() ?? clock.time(at: MonotonicClock.microseconds())
+      ?? Timestamp(microseconds: SystemClock.realMicroseconds())
+    return Timestamp(microseconds: time.microseconds + figures.clockOffsetMicroseconds)
+  }
+
+  private func readClock(_ session: Session) throws(AppStoreError) {
+    if options.clock != nil { return }
+    let asked = MonotonicClock.microseconds()
+    let time = try session.table.serverTime()
+    clock.synchronize(time, asked: asked, answered: MonotonicClock.microseconds())
+  }
+
+  /// Beyond the table of the program the daemon's days count: it has the next year's once they are
+  /// announced.
+  private func readCalendar(_ session: Session) throws(AppStoreError) {
+    do throws(StoreError) {
+      calendar = TradingCalendar.shanghai.extended(byStored: try session.reader.sessions())
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// - Returns: false while the clock to go by is not known.
@@ -142,8 +169,9 @@ package final class Broker {
       if feed.lastSeq == 0 { return false }
       figures.clockOffsetMicroseconds = feed.clockOffsetMicroseconds
     }
+    try readCalendar(session)
     state = try BrokerState(
-      from: session.table, ledgers: session.books, at: now, calendar: options.calendar)
+      from: session.table, ledgers: session.books, at: now, calendar: calendar)
     return true
   }
 
@@ -175,7 +203,7 @@ package final class Broker {
   private var needsClock: Bool {
     guard let state else { return false }
     return state.step.day != nil || !state.purchases.isEmpty || state.openCount > 0
-      || BrokerState.day(at: now, calendar: options.calendar) > state.day
+      || BrokerState.day(at: now, calendar: calendar) > state.day
   }
 
   /// Hints of the feed are wanted only while they matter.
@@ -252,7 +280,8 @@ extension Broker {
   ) throws(AppStoreError) {
     guard let session, var next = state else { return }
     next.now = now
-    next.beginDay(calendar: options.calendar)
+    if BrokerState.day(at: now, calendar: calendar) > next.day { try readCalendar(session) }
+    next.beginDay(calendar: calendar)
     try next.addAccounts(
       Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
     let rows = try newestRows(of: commands, in: next, over: session)

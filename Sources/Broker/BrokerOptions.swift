@@ -3,16 +3,15 @@
 import AppStore
 import Glibc
 import Market
-import Platform
 
 package struct BrokerOptions: Sendable {
   /// A libpq URL or keyword string of a member of `candled_app`.
   package var url: String
   /// Who leads, for people: the machine and the process.
   package var holder: String
-  package var calendar = TradingCalendar.shanghai
-  package var clock: @Sendable () -> Timestamp
-  /// Of a simulated market: then the exchange's clock is the daemon's, not this machine's.
+  /// Instead of the database server's clock, in tests.
+  package var clock: (@Sendable () -> Timestamp)?
+  /// Of a simulated market: then the exchange's clock is the daemon's, not the server's.
   package var followsDaemonClock = false
 
   /// The machine's name and the process.
@@ -25,12 +24,7 @@ package struct BrokerOptions: Sendable {
 
   private static let hostBytesMax = 256
 
-  package init(
-    url: String, holder: String,
-    clock: @escaping @Sendable () -> Timestamp = {
-      Timestamp(microseconds: SystemClock.realMicroseconds())
-    }
-  ) {
+  package init(url: String, holder: String, clock: (@Sendable () -> Timestamp)? = nil) {
     self.url = url
     self.holder = holder
     self.clock = clock

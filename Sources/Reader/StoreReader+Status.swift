@@ -110,9 +110,7 @@ extension StoreReader {
     }
   }
 
-  /// When markets trade, as far as the daemon has learnt. A table without a view: with the daemon's
-  /// rights.
-  /// - Throws: `operatorNeeded` for others.
+  /// When markets trade, as far as the daemon has learnt.
   package func sessions() throws(StoreError) -> [MarketSession] {
     try read(MarketSession.readAll) { (row) throws(StoreError) in
       try row.marketSession()

@@ -128,6 +128,45 @@ import Testing
     #expect(try exchange.database.value(day) == "\(PaperExchange.day)")
   }
 
+  @Test func `days behind the table are those that the daemon has learnt`() async throws {
+    let exchange = try await PaperExchange()
+    let day = "select trading_day from candled_app.broker_cursor"
+    let eve = TradingCalendar.shanghai.lastDay
+    exchange.setClock(day: eve, second: 34_000)
+    try exchange.look()
+    #expect(try exchange.database.value(day) == "\(eve)")
+    let next = eve.advanced(by: 5)
+    let holidays = (eve.advanced(by: 1)..<next).filter { !$0.isWeekend }
+    let learnt = RecentSessions.invented(through: next).filter { $0 >= next }
+    #expect(!holidays.isEmpty && !next.isWeekend)
+    try exchange.database.execute(RecentSessions.insertion(of: learnt + [next]))
+    exchange.setClock(day: eve, second: 60_000)
+    try exchange.look()
+    #expect(try exchange.database.value(day) == "\(next)")
+  }
+
+  /// The command's time is the server's, whose clock this machine's may differ from.
+  @Test func `without another clock it goes by the server's`() async throws {
+    let exchange = try await PaperExchange()
+    let options = BrokerOptions(
+      url: exchange.database.url(role: "candled_app"), holder: "server's clock")
+    let broker = Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    _ = try CommandTable(exchange.apps).send([
+      KeyedRequest(
+        accountID: exchange.account, key: "money",
+        request: .deposit(ExactDecimal(100), type: .bank, description: ""))
+    ])
+    try PaperExchange.awaitLead(of: broker)
+    while try broker.look() {}
+    let inside = try exchange.database.value(
+      """
+      select p.at between c.sent_at - interval '10 ms' and c.answered_at + interval '10 ms'
+      from candled_app.posting p
+      join candled_app.command c on c.id = p.command_id
+      """)
+    #expect(inside == "t")
+  }
+
   @Test func `a cancellation waits for the minutes that allow one`() async throws {
     let exchange = try await PaperExchange()
     let next = try nextDay()

@@ -9,7 +9,7 @@ enum RightsTable {
     "source": ("siu", "s"),
     "instrument": ("siu", ""),
     "trading_day": ("siu", ""),
-    "market_session": ("siu", ""),
+    "market_session": ("siu", "s"),
     "instrument_list": ("siu", ""),
     "adjustment_factor": ("siu", ""),
     "api_key_usage": ("siu", ""),

@@ -1,7 +1,4 @@
 /// The trading days that a daemon learnt from a source.
-
-import Market
-
 extension TradingCalendar {
   /// This calendar, with the days behind it that a daemon learnt and stored.
   package func extended(byStored sessions: [MarketSession]) -> TradingCalendar {
