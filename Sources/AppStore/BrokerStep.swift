@@ -13,6 +13,10 @@ package struct BrokerStep: Sendable {
   package var purchases: [Int64: PurchaseRow] = [:]
   /// What decides fills, in order; the first of a day behind `day`.
   package var inputs: [FillInputRow] = []
+  /// What inputs come to, of some of the instruments.
+  package var checkpoints: [CheckpointRow] = []
+  /// The first input that is in no checkpoint; nil: as before.
+  package var inputPlace: Int64?
   /// Of open orders: where they stand.
   package var progress: [Int64: String] = [:]
   /// A day that begins: inputs of earlier ones are of no use any more.
@@ -87,6 +91,20 @@ package struct FillInputRow: Sendable {
     self.symbol = symbol
     self.day = day
     self.input = input
+  }
+}
+
+/// What all inputs of an instrument up to a place come to.
+package struct CheckpointRow: Sendable {
+  package var symbol: Symbol
+  package var place: Int64
+  /// `InstrumentTrading.checkpoint`.
+  package var body: String
+
+  package init(symbol: Symbol, place: Int64, body: String) {
+    self.symbol = symbol
+    self.place = place
+    self.body = body
   }
 }
 

@@ -144,16 +144,52 @@ extension BrokerTable {
   private static let readInputs = Statement(
     name: "read_fill_inputs",
     sql: """
-      select place, symbol, trading_day, body
-      from fill_input
-      order by place
+      select f.place, f.symbol, f.trading_day, f.body
+      from fill_input f
+      left join fill_checkpoint c on c.symbol = f.symbol
+      where f.place >= (select input_place from broker_cursor)
+        and f.place > coalesce(c.place, 0)
+      order by f.place
       """)
 
-  package func inputs() throws(AppStoreError) -> [FillInputRow] {
+  private static let readAllInputs = Statement(
+    name: "read_all_fill_inputs",
+    sql: """
+      select place, symbol, trading_day, body
+      from fill_input
+      where place > $1::bigint
+      order by place
+      limit $2::bigint
+      """)
+
+  /// Those that are in no checkpoint, in order.
+  package func inputsBehindCheckpoints() throws(AppStoreError) -> [FillInputRow] {
     try connection.read(Self.readInputs, context: Self.context) { (row) throws(StoreError) in
-      let (place, symbol, day) = (try row.int64(), try row.symbol(), try row.day())
-      guard let input = FillInput(text: try row.text()) else { throw row.malformed() }
-      return FillInputRow(place: place, symbol: symbol, day: day, input: input)
+      try row.fillInput()
+    }
+  }
+
+  /// The next ones behind a place, whether or not a checkpoint has them.
+  package func inputs(behind place: Int64, limit: Int) throws(AppStoreError) -> [FillInputRow] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(place) }
+    parameters.add { $0.int64(Int64(limit)) }
+    return try connection.read(Self.readAllInputs, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.fillInput()
+    }
+  }
+
+  private static let readCheckpoints = Statement(
+    name: "read_fill_checkpoints",
+    sql: """
+      select symbol, place, body
+      from fill_checkpoint
+      order by symbol
+      """)
+
+  package func checkpoints() throws(AppStoreError) -> [CheckpointRow] {
+    try connection.read(Self.readCheckpoints, context: Self.context) { (row) throws(StoreError) in
+      CheckpointRow(symbol: try row.symbol(), place: try row.int64(), body: try row.text())
     }
   }
 
@@ -223,5 +259,13 @@ extension BrokerTable {
   /// From now on commands are notified to this connection.
   package func listen() throws(AppStoreError) {
     try connection.execute("listen candled_app_command", context: Self.context)
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func fillInput() throws(StoreError) -> FillInputRow {
+    let (place, symbol, day) = (try int64(), try symbol(), try day())
+    guard let input = FillInput(text: try text()) else { throw malformed() }
+    return FillInputRow(place: place, symbol: symbol, day: day, input: input)
   }
 }

@@ -14,12 +14,30 @@ extension BrokerTable {
     try write(events: step.events)
     try write(outcomes: step.outcomes)
     try write(inputs: step.inputs)
+    try write(checkpoints: step.checkpoints)
     try write(progress: step.progress)
-    try moveCursor(
-      command: step.outcomes.last?.outcome.sequence, quote: step.quoteSequence, day: step.day)
+    try moveCursor(step)
   }
 
-  private static let emptyInputs = "delete from fill_input"
+  private static let emptyInputs = "delete from fill_input; delete from fill_checkpoint"
+
+  private static let upsertCheckpoints = Statement(
+    name: "upsert_fill_checkpoints",
+    sql: """
+      insert into fill_checkpoint (symbol, place, body)
+      select symbol, place::bigint, body
+      from \(TextColumns.unnest(3)) as added (symbol, place, body)
+      on conflict (symbol) do update
+      set
+        place = excluded.place,
+        body = excluded.body
+      """)
+
+  private func write(checkpoints: [CheckpointRow]) throws(AppStoreError) {
+    var rows = TextColumns(3)
+    for row in checkpoints { rows.append(["\(row.symbol)", "\(row.place)", row.body]) }
+    try run(Self.upsertCheckpoints, rows)
+  }
 
   private static let insertInputs = Statement(
     name: "insert_fill_inputs",
@@ -272,17 +290,19 @@ extension BrokerTable {
       set
         command_sequence = coalesce($1::bigint, command_sequence),
         quote_sequence = coalesce($2::bigint, quote_sequence),
-        trading_day = coalesce($3::date, trading_day)
+        trading_day = coalesce($3::date, trading_day),
+        input_place = coalesce($4::bigint, input_place)
       """)
 
-  private func moveCursor(
-    command: Int64?, quote: Int64?, day: TradingDay?
-  ) throws(AppStoreError) {
-    if command == nil, quote == nil, day == nil { return }
+  private func moveCursor(_ step: BrokerStep) throws(AppStoreError) {
+    let command = step.outcomes.last?.outcome.sequence
+    if command == nil, step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
     var parameters = WireParameters()
-    parameters.add { $0.optional(command) { $0.int64($1) } }
-    parameters.add { $0.optional(quote) { $0.int64($1) } }
-    parameters.add { $0.optional(day) { $0.date($1) } }
+    for number in [command, step.quoteSequence] {
+      parameters.add { $0.optional(number) { $0.int64($1) } }
+    }
+    parameters.add { $0.optional(step.day) { $0.date($1) } }
+    parameters.add { $0.optional(step.inputPlace) { $0.int64($1) } }
     try connection.write(Self.move, with: parameters, context: Self.context)
   }
 

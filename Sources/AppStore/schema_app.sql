@@ -568,8 +568,11 @@ create table if not exists broker_cursor (
   constraint broker_cursor_is_one check (is_only)
 );
 alter table broker_cursor add column if not exists trading_day date;
+alter table broker_cursor add column if not exists input_place bigint not null default 0;
 comment on table broker_cursor is 'One row: how far the broker is, of commands and of the feed.';
 comment on column broker_cursor.trading_day is 'The day that was begun last; null before the first.';
+comment on column broker_cursor.input_place is
+  'The first input of fills that is in no checkpoint.';
 insert into broker_cursor default values on conflict do nothing;
 
 create table if not exists fill_input (
@@ -583,6 +586,18 @@ comment on table fill_input is
   'What decides fills on the broker''s day, in order: rows of the feed, orders, ends. Whoever leads '
   'next goes on from it. Emptied when a day begins: a fill carries its own evidence.';
 comment on column fill_input.body is 'One line: a kind, and key=value of each field.';
+
+create table if not exists fill_checkpoint (
+  symbol text primary key,
+  place bigint not null,
+  body text not null,
+  constraint fill_checkpoint_is_some check (place > 0 and octet_length(body) > 0)
+);
+comment on table fill_checkpoint is
+  'What the inputs of a symbol up to a place come to, so that a start reads only those behind it. '
+  'Emptied with them.';
+comment on column fill_checkpoint.place is 'Of fill_input: up to it all inputs of the symbol count.';
+comment on column fill_checkpoint.body is 'Lines: a kind, and key=value of each field.';
 
 create or replace view transaction_log as
 select
@@ -1125,6 +1140,7 @@ begin
   grant select, insert, update on command, paper_order, queue_purchase to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;
   grant select, insert, delete on fill_input to candled_app;
+  grant select, insert, update, delete on fill_checkpoint to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
   grant select on book, transaction_log to candled_app;

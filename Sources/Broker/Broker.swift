@@ -172,6 +172,7 @@ package final class Broker {
     try readCalendar(session)
     state = try BrokerState(
       from: session.table, ledgers: session.books, at: now, calendar: calendar)
+    state?.uncoveredInputsMax = options.uncoveredInputsMax
     return true
   }
 
@@ -291,6 +292,7 @@ extension Broker {
     }
     take(changes, into: &next)
     next.advance()
+    next.writeCheckpoints()
     for complaint in next.complaints { log.error("\(complaint)") }
     next.complaints = []
     try store(next)

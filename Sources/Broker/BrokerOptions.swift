@@ -13,6 +13,10 @@ package struct BrokerOptions: Sendable {
   package var clock: (@Sendable () -> Timestamp)?
   /// Of a simulated market: then the exchange's clock is the daemon's, not the server's.
   package var followsDaemonClock = false
+  /// So many inputs of the fill model may be in no checkpoint before the oldest are put into one: a
+  /// few sweeps of 1,000 instruments.
+  package var uncoveredInputsMax = Self.uncoveredInputsMax
+  package static let uncoveredInputsMax: Int64 = 4_096
 
   /// The machine's name and the process.
   package static var thisProcess: String {

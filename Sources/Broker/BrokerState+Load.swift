@@ -27,20 +27,49 @@ extension BrokerState {
       fills[FillKey(order: fill.orderID, evidence: fill.evidence)] = fill.posting
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
-    for row in try table.inputs() {
-      newest.place = row.place
-      guard row.day == day, let instrument = Instrument.classify(row.symbol) else { continue }
-      var trading = instruments.removeValue(forKey: row.symbol) ?? InstrumentTrading(instrument)
-      // What followed is in the ledger.
-      _ = trading.apply(row.input)
-      instruments[row.symbol] = trading
-    }
+    try loadInstruments(from: table)
     for (id, order) in orders where order.row.ledger.isOpen {
       orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)
     }
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.values.map(\.purchase.account)
     try addAccounts(Set(holders + traders), from: table, ledgers: books)
+  }
+
+  /// Checkpoints, and the inputs behind them: what followed is in the ledger.
+  private mutating func loadInstruments(from table: BrokerTable) throws(AppStoreError) {
+    let checkpoints = try table.checkpoints()
+    var isWhole = true
+    for row in checkpoints {
+      let trading = Instrument.classify(row.symbol).flatMap {
+        InstrumentTrading($0, checkpoint: row.body)
+      }
+      isWhole = isWhole && trading != nil
+      instruments[row.symbol] = trading
+      newest.place = max(newest.place, row.place)
+    }
+    if isWhole {
+      for row in try table.inputsBehindCheckpoints() { replay(row) }
+    } else {
+      // Of another version: all of the day is still there.
+      (instruments, newest.place) = ([:], 0)
+      var rows = try table.inputs(behind: 0, limit: Self.inputsAtOnce)
+      while let last = rows.last {
+        for row in rows { replay(row) }
+        rows = try table.inputs(behind: last.place, limit: Self.inputsAtOnce)
+      }
+    }
+  }
+
+  static let inputsAtOnce = 10_000
+
+  private mutating func replay(_ row: FillInputRow) {
+    newest.place = max(newest.place, row.place)
+    guard row.day == day, let instrument = Instrument.classify(row.symbol) else { return }
+    var trading = instruments.removeValue(forKey: row.symbol) ?? InstrumentTrading(instrument)
+    _ = trading.apply(row.input)
+    instruments[row.symbol] = trading
+    if uncovered[row.symbol] == nil { uncovered[row.symbol] = row.place }
   }
 
   /// Those that are not known yet.

@@ -19,6 +19,9 @@ struct BrokerState: Sendable {
   var instruments: [Symbol: InstrumentTrading] = [:]
   /// Armed, or with an open order.
   var purchases: [Int64: PurchaseRow] = [:]
+  /// Of each instrument the place of the first input that is in no checkpoint.
+  var uncovered: [Symbol: Int64] = [:]
+  var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax
   var newest = Numbers()
   /// Up to which change of the feed rows were looked at.
   var quoteSequence: Int64 = 0
@@ -155,6 +158,7 @@ extension BrokerState {
   mutating func apply(_ input: FillInput, to symbol: Symbol) {
     guard let instrument = Instrument.classify(symbol) else { return }
     newest.place += 1
+    if uncovered[symbol] == nil { uncovered[symbol] = newest.place }
     step.inputs.append(
       FillInputRow(place: newest.place, symbol: symbol, day: day, input: input))
     var trading = instruments.removeValue(forKey: symbol) ?? InstrumentTrading(instrument)

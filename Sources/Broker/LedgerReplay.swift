@@ -5,6 +5,7 @@ import PaperTrading
 /// Derives a ledger again: deposits from their commands, fills from their evidence, fees and
 /// balances from both, and compares each with what is stored.
 package struct LedgerReplay {
+  private let connection: AppConnection
   private let history: LedgerHistory
   private let audit: LedgerAudit
 
@@ -12,6 +13,7 @@ package struct LedgerReplay {
   package static let differencesMax = 100
 
   package init(_ connection: AppConnection) {
+    self.connection = connection
     history = LedgerHistory(connection)
     audit = LedgerAudit(connection)
   }
@@ -28,6 +30,10 @@ package struct LedgerReplay {
       replay.compareOrders()
       differences += replay.differences
       if differences.count >= Self.differencesMax { break }
+    }
+    let checkpoints = CheckpointReplay(connection)
+    differences += try connection.inSnapshot { () throws(AppStoreError) in
+      try checkpoints.differences()
     }
     return Array(differences.prefix(Self.differencesMax))
   }

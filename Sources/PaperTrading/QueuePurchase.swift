@@ -98,6 +98,24 @@ package struct SealWatch: Sendable, Hashable {
 
   package init() {}
 
+  /// As a checkpoint has it.
+  var words: [String] {
+    var words = ["opened=\(hasOpened)", "sealed=\(wasSealed)", "rows=\(rows)"]
+    if let day { words.append("day=\(day)") }
+    if let sealedSince { words.append("since=\(sealedSince)") }
+    return words
+  }
+
+  init?(_ values: WordValues) {
+    guard let opened = values["opened"].flatMap({ Bool(String($0)) }),
+      let sealed = values["sealed"].flatMap({ Bool(String($0)) }),
+      let rows: Int = values.integer("rows")
+    else { return nil }
+    day = values["day"].flatMap { TradingDay($0) }
+    sealedSince = values.integer("since")
+    (hasOpened, wasSealed, self.rows) = (opened, sealed, rows)
+  }
+
   package var isSealed: Bool { sealedSince != nil }
 
   package mutating func observe(_ snapshot: Snapshot, limitUp: ExactDecimal) {

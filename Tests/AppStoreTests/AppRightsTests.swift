@@ -19,7 +19,7 @@ import Testing
     "paper_order": ("siu", "", ""), "posting": ("si", "", ""), "entry": ("si", "", ""),
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
-    "fill_input": ("sid", "", ""), "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
+    "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""), "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
     "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""),
   ]
 

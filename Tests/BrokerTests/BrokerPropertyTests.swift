@@ -93,6 +93,16 @@ import Testing
     try await trade(killed, seed: seed, killing: true)
     let one = try ledger(straight)
     #expect(try ledger(killed) == one, "seed \(seed)")
+    for exchange in [straight, killed] {
+      let behind = try exchange.database.value(
+        """
+        select count(*) from candled_app.fill_input
+        where place >= (select input_place from candled_app.broker_cursor)
+        """).flatMap { Int($0) }
+      let all = try exchange.database.value("select count(*) from candled_app.fill_input")
+      #expect(try #require(behind) < 40, "of \(all ?? "")")
+      #expect(Int(all ?? "") ?? 0 > 60)
+    }
     let events = "select count(*) from candled_app.order_event where kind ="
     for kind in ["fill", "reversed"] {
       let count = try straight.database.value("\(events) '\(kind)'")
@@ -100,6 +110,10 @@ import Testing
     }
     #expect(try LedgerReplay(straight.apps).differences() == [], "seed \(seed)")
     #expect(try LedgerReplay(killed.apps).differences() == [], "seed \(seed)")
+    try killed.database.execute(
+      "update candled_app.fill_checkpoint set body = replace(body, 'volume=', 'volume=1')")
+    let found = try LedgerReplay(killed.apps).differences()
+    #expect(found.count == 1 && found[0].hasPrefix("the checkpoint of sz000001"), "\(found)")
   }
 
   @Test(arguments: [

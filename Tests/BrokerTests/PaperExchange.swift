@@ -38,10 +38,11 @@ final class PaperExchange {
   }
 
   static func broker(_ database: StoreDatabase, _ clock: Locked<Timestamp>) -> Broker {
-    Broker(
-      BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
-        clock.withLock { $0 }
-      }, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    var options = BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
+      clock.withLock { $0 }
+    }
+    options.uncoveredInputsMax = 16
+    return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   // MARK: Time

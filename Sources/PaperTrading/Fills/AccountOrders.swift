@@ -5,8 +5,8 @@ import Market
 /// A row's fills are pending until the next accepted row confirms it. The last rows are kept with
 /// what they led to: when one is taken out, the others are applied again without it, and what no
 /// longer follows is reversed.
-package struct AccountOrders: Sendable {
-  private struct Entry: Sendable {
+package struct AccountOrders: Sendable, Hashable {
+  struct Entry: Sendable, Hashable {
     let step: OrderWorld.Step
     /// As they are once the row is confirmed.
     var events: [FillEvent] = []
@@ -18,14 +18,15 @@ package struct AccountOrders: Sendable {
 
   package let symbol: Symbol
   /// As of the steps before those that are kept.
-  private var base: OrderWorld
+  private(set) var base: OrderWorld
   private var world: OrderWorld
-  private var kept: [Entry] = []
+  private(set) var kept: [Entry] = []
   /// Whether the events of the newest row are booked.
-  private var isConfirmed = true
+  private(set) var isConfirmed = true
   /// Orders that had ended when the newest row came.
-  private var ended: Set<Int64> = []
-  private var sequences: [Int64: Int32] = [:]
+  private(set) var ended: Set<Int64> = []
+  /// Given last, to fills of each order.
+  private(set) var sequences: [Int64: Int32] = [:]
 
   /// A false row is taken out when three answers have contradicted it, and two may come in a row.
   package static let rowsMax = 8
@@ -34,6 +35,33 @@ package struct AccountOrders: Sendable {
     symbol = instrument.symbol
     base = OrderWorld(instrument)
     world = base
+  }
+
+  /// As a checkpoint has it: what the steps led to follows again.
+  /// - Parameter fills: of each step, the numbers of its fills.
+  init?(
+    base: OrderWorld, steps: [(step: OrderWorld.Step, fills: [Int32])], isConfirmed: Bool,
+    ended: Set<Int64>, sequences: [Int64: Int32]
+  ) {
+    symbol = base.instrument.symbol
+    (self.base, world) = (base, base)
+    (self.isConfirmed, self.ended) = (isConfirmed, ended)
+    for (step, fills) in steps {
+      var entry = Entry(step: step)
+      var numbers = fills[...]
+      for result in world.apply(step) {
+        guard case .fill(let order, _) = result else {
+          entry.events.append(event(of: result))
+          continue
+        }
+        guard let number = numbers.popFirst() else { return nil }
+        self.sequences[order] = number - 1
+        entry.events.append(event(of: result))
+      }
+      guard numbers.isEmpty else { return nil }
+      kept.append(entry)
+    }
+    self.sequences = sequences
   }
 
   /// With their places in the queue, as of the newest row; ended ones until their rows are settled.

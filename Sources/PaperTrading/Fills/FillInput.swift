@@ -103,7 +103,7 @@ struct WordValues {
 }
 
 extension MarketRow {
-  fileprivate var text: String {
+  var text: String {
     let row = snapshot
     var words = [
       "at=\(row.stamp.day)/\(row.stamp.secondOfDay)/\(row.stamp.sequence)",
@@ -139,7 +139,7 @@ extension MarketRow {
     return (first, second)
   }
 
-  fileprivate init?(_ values: WordValues) {
+  init?(_ values: WordValues) {
     let at = (values["at"] ?? "").split(separator: "/")
     let rounding = (values["rounding"] ?? "").split(separator: "/").compactMap { Int32($0) }
     guard at.count == 3, let day = TradingDay(at[0]), let second = Int32(at[1]),
@@ -167,7 +167,7 @@ extension MarketRow {
 
 extension RestingOrder {
   /// As it was when it entered: its place in the queue follows from the rows behind it.
-  fileprivate var text: String {
+  var text: String {
     var words = [
       "order=\(order.id)", "account=\(order.account)", "symbol=\(order.symbol)",
       "side=\(order.side.name)", "kind=\(order.kind.name)", "force=\(order.timeInForce.name)",
@@ -183,7 +183,7 @@ extension RestingOrder {
     return words.joined(separator: " ")
   }
 
-  fileprivate init?(_ values: WordValues) {
+  init?(_ values: WordValues) {
     guard let id: Int64 = values.integer("order"), let account: Int64 = values.integer("account"),
       let symbol = values["symbol"].flatMap({ Symbol($0) }),
       let side = Side.allCases.first(where: { $0.name == values["side"] ?? "" }),

@@ -1,16 +1,16 @@
 import Market
 
 /// One instrument on one day, for all accounts that trade it: a function of the inputs, in order.
-package struct InstrumentTrading: Sendable {
+package struct InstrumentTrading: Sendable, Hashable {
   package let instrument: Instrument
-  private var accounts: [Int64: AccountOrders] = [:]
+  private(set) var accounts: [Int64: AccountOrders] = [:]
   /// The newest rows, oldest first.
-  private var kept: [SeenRow] = []
+  private(set) var kept: [SeenRow] = []
   /// As it was behind the rows before those.
-  private var settledSeal = SealWatch()
+  private(set) var settledSeal = SealWatch()
 
   /// A row, and what is known of the seal with it.
-  private struct SeenRow: Sendable, Hashable {
+  struct SeenRow: Sendable, Hashable {
     let row: MarketRow
     let seal: SealWatch
 
@@ -18,6 +18,17 @@ package struct InstrumentTrading: Sendable {
   }
 
   package init(_ instrument: Instrument) { self.instrument = instrument }
+
+  /// As a checkpoint has it.
+  init(
+    _ instrument: Instrument, settledSeal: SealWatch, rows: [MarketRow],
+    accounts: [Int64: AccountOrders]
+  ) {
+    self.init(instrument)
+    self.settledSeal = settledSeal
+    for row in rows { see(row) }
+    self.accounts = accounts
+  }
 
   package var last: MarketRow? { kept.last?.row }
 
@@ -46,11 +57,15 @@ package struct InstrumentTrading: Sendable {
     return events
   }
 
-  private mutating func accept(_ row: MarketRow) -> [FillEvent] {
+  private mutating func see(_ row: MarketRow) {
     var seal = kept.last?.seal ?? settledSeal
     if let band = row.band { seal.observe(row.snapshot, limitUp: band.upper) }
     kept.append(SeenRow(row: row, seal: seal))
     if kept.count > AccountOrders.rowsMax { settledSeal = kept.removeFirst().seal }
+  }
+
+  private mutating func accept(_ row: MarketRow) -> [FillEvent] {
+    see(row)
     return each { $0.accept(row.snapshot) }
   }
 

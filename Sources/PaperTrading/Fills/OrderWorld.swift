@@ -30,9 +30,17 @@ struct OrderWorld: Sendable, Hashable {
   private(set) var last: Snapshot?
   /// What the account's ended orders of the day may have taken, by their side. It stays taken: who
   /// would have got it stands before later orders, or has taken what they would meet.
-  private var spent: [Side: Int64] = [:]
+  private(set) var spent: [Side: Int64] = [:]
 
   init(_ instrument: Instrument) { self.instrument = instrument }
+
+  /// As a checkpoint has it.
+  init(
+    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?, spent: [Side: Int64]
+  ) {
+    self.init(instrument)
+    (self.orders, self.last, self.spent) = (orders, last, spent)
+  }
 
   mutating func apply(_ step: Step) -> [Result] {
     switch step {
