@@ -14,6 +14,8 @@ package struct OrderRecord: Sendable, Hashable {
   package var filled: ExactDecimal
   /// Of fills that stand; nil where there is none.
   package var execution: OrderExecution?
+  /// What some flow of orders would have given it so far; nil before it has met a book.
+  package var possible: ExactDecimal?
 }
 
 /// The fills of an order, together.

@@ -34,7 +34,7 @@ package struct OrderTable {
           o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
           coalesce(c.idempotency_key, 'queue-purchase-' || o.queue_purchase_id), o.trading_day,
           o.accepted_at, coalesce(e.at, o.accepted_at), o.filled, f.quantity, f.amount, f.turnover,
-          f.fees, f.at, f.possible, f.evidence
+          f.fees, f.at, f.possible, f.evidence, o.progress
         from page o
         left join command c on c.id = o.command_id
         cross join lateral (
@@ -195,10 +195,15 @@ extension PostgresRow {
       quantity: quantity, limit: limit, stop: stop,
       origin: purchase == nil ? .person : .queuePurchase)
     let (state, key, day) = (try named(\OrderState.name), try text(), try day())
-    return OrderRecord(
+    var record = OrderRecord(
       order: order, state: state, key: key, queuePurchaseID: purchase, tradingDay: day,
       acceptedAt: try timestamp(), updatedAt: try timestamp(), filled: try numeric(),
       execution: try execution())
+    // The place is written with every row, a fill's figure once.
+    let progress = try optionalText().flatMap { OrderProgress(text: $0) }
+    let possible = progress?.possible ?? record.execution?.possible
+    record.possible = possible.map { max($0, record.filled) }
+    return record
   }
 
   private mutating func execution() throws(StoreError) -> OrderExecution? {

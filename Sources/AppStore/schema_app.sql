@@ -400,7 +400,8 @@ comment on column paper_order.trading_day is
 comment on column paper_order.settles_same_day is 'Shares bought may be sold on the same day.';
 comment on column paper_order.turnover is 'Price × quantity of its fills, exact.';
 comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
-comment on column paper_order.progress is 'What the fill model keeps from snapshot to snapshot.';
+comment on column paper_order.progress is
+  'What is known beside its fills: the most that stands before it, and what it may have got.';
 
 create table if not exists posting (
   account_id bigint not null references account on delete restrict,

@@ -23,6 +23,13 @@ extension BrokerState {
     Timestamp(day: fill.at.day, secondOfDay: Int(fill.at.secondOfDay))
   }
 
+  /// As of the newest row that it was in the book with; never less than what is booked.
+  private func possible(of order: LedgerOrder) -> ExactDecimal? {
+    let now = instruments[order.placed.symbol]?.progress(of: order.placed)
+    let shown = orders[order.id]?.row.progress.flatMap { OrderProgress(text: $0) }
+    return (now ?? shown).map { max($0.possible, order.filled) }
+  }
+
   /// Fills of an order are numbered over all its days.
   private mutating func book(_ fill: Fill) {
     guard let order = orders[fill.order], var ledger = ledgers[order.placed.account] else { return }
@@ -32,10 +39,11 @@ extension BrokerState {
       let number = order.fills + 1
       orders[fill.order]?.fills = number
       let evidence = fill.evidence.text
-      step.fills.append(
-        FillRow(
-          sequence: number, posting: filled, filledAt: moment(of: fill),
-          feedSequence: fill.at.sequence, evidence: evidence))
+      var row = FillRow(
+        sequence: number, posting: filled, filledAt: moment(of: fill),
+        feedSequence: fill.at.sequence, evidence: evidence)
+      row.possibleSoFar = possible(of: filled.order)
+      step.fills.append(row)
       fills[FillKey(order: fill.order, evidence: evidence)] = filled.posting
       let open: OrderState =
         order.row.state == .pendingCancel ? .pendingCancel : .partiallyFilled
@@ -168,7 +176,7 @@ extension BrokerState {
     close(closing.intersection(openOrders[symbol] ?? []))
     guard let trading = instruments[symbol] else { return }
     for id in openOrders[symbol] ?? [] {
-      guard let order = orders[id], let progress = trading.progress(of: order.placed),
+      guard let order = orders[id], let progress = trading.progress(of: order.placed)?.text,
         progress != order.row.progress
       else { continue }
       orders[id]?.row.progress = progress

@@ -29,7 +29,7 @@ extension BrokerState {
     for row in try table.purchases() { purchases[row.purchase.id] = row }
     try loadInstruments(from: table)
     for (id, order) in orders where order.row.ledger.isOpen {
-      orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)
+      orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)?.text
     }
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.values.map(\.purchase.account)

@@ -109,7 +109,6 @@ extension BrokerState {
   mutating func set(_ state: OrderState, of id: Int64) {
     guard var order = orders[id] else { return }
     order.row.state = state
-    if state.isTerminal { order.row.progress = nil }
     orders[id] = order
     step.orders[id] = order.row
     let symbol = order.placed.symbol

@@ -50,6 +50,36 @@ import Testing
     #expect(try await queue(killing: true) == straight)
   }
 
+  private func order(_ id: Int64, in exchange: PaperExchange) throws -> OrderRecord {
+    try #require(try OrderTable(exchange.apps, userID: PaperExchange.user).order(id))
+  }
+
+  @Test func `what an order may have got is shown beside what it certainly has`() async throws {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, Self.morning, 1_000, queue: 5_000)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 1_000, at: 1100)
+    #expect(try order(1, in: exchange).possible == nil)
+    try await sealed(exchange, Self.morning + 3, 1_000, queue: 5_000)
+    #expect(try order(1, in: exchange).possible == .zero)
+    // 300 of 5,000 before it: none is certain, and all may be its own.
+    try await sealed(exchange, Self.morning + 6, 1_300, queue: 5_000)
+    var shown = try order(1, in: exchange)
+    #expect(shown.filled == .zero && shown.possible == ExactDecimal(300))
+    exchange.kill()
+    try await sealed(exchange, Self.morning + 9, 6_400, queue: 5_000)
+    try await sealed(exchange, Self.morning + 12, 6_400, queue: 5_001)
+    shown = try order(1, in: exchange)
+    #expect(shown.filled == ExactDecimal(400) && shown.possible == ExactDecimal(1_000))
+    let stored = "select filled_so_far || ' of ' || possible_so_far from candled_app.fill"
+    #expect(try exchange.database.value(stored) == "400 of 1000")
+    exchange.setClock(second: 54_400)
+    try exchange.look()
+    shown = try order(1, in: exchange)
+    #expect(shown.state == .expired && shown.possible == ExactDecimal(1_000))
+    #expect(try exchange.findings() == [])
+  }
+
   @Test func `a queue purchase is ordered at limit-up, waits in the queue and is filled`()
     async throws
   {

@@ -70,7 +70,7 @@ extension JSONWriter {
     let evidence = record.execution.flatMap { FillEvidence(text: $0.evidence) }
     member("queueAheadMax") { $0.optional(place.aheadMax) { $0.decimal($1) } }
     member("certain") { $0.decimal(record.filled) }
-    member("possible") { $0.optional(record.execution?.possible) { $0.decimal($1) } }
+    member("possible") { $0.optional(record.possible) { $0.decimal($1) } }
     member("basis") { $0.optional(evidence?.basis.name) { $0.string($1) } }
   }
 

@@ -149,7 +149,7 @@ extension JSONWriter {
     member("limitUp") { $0.optional(stock?.limitUp?.value) { $0.decimal($1) } }
     member("aheadAtMost") { $0.optional(place.aheadMax) { $0.decimal($1) } }
     member("certain") { $0.decimal(order?.filled ?? .zero) }
-    member("possible") { $0.optional(order?.execution?.possible) { $0.decimal($1) } }
+    member("possible") { $0.optional(order?.possible) { $0.decimal($1) } }
     member("order") { text in
       text.optional(order) { text, order in text.object { $0.write(order, in: state) } }
     }
