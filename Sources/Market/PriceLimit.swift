@@ -1,9 +1,9 @@
 /// The prices between which an instrument may trade on a day.
 ///
-/// A band is for plausibility and for naming limit-up and limit-down. Code and name do not show that
-/// of a fund, which moves by 10, 20 or 30 %: it has none here since funds of 20 % exist. Nor do they
-/// show a relisting and the first day of a delisting period (both unlimited), which are not modelled.
-/// The exchange's own limits, where a source states them, prevail.
+/// A band is for plausibility and for naming limit-up and limit-down. Code and name do not show
+/// that of a fund, which moves by 10, 20 or 30 %: it has none here since funds of 20 % exist. Nor
+/// do they show a relisting and the first day of a delisting period (both unlimited), which are not
+/// modelled. The exchange's own limits, where a source states them, prevail.
 
 public struct PriceBand: Sendable, Hashable {
   /// Limit-down and limit-up, with as many places as the tick.

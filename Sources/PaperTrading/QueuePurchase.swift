@@ -4,8 +4,8 @@ import Market
 /// price, which then waits in the queue.
 ///
 /// Every purchase is looked at with every snapshot, in the order of their ids. A row that shows the
-/// trigger makes it a candidate; the instrument's next row orders it, if that shows it as well. So a
-/// single false row orders nothing.
+/// trigger makes it a candidate; the instrument's next row orders it, if that shows it as well. So
+/// a single false row orders nothing.
 package struct QueuePurchase: Sendable, Hashable {
   package enum Trigger: Sendable, Hashable {
     /// The last price is at limit-up, or below it by at most so many thousandths of it.

@@ -98,7 +98,8 @@ import Testing
         """
         select count(*) from candled_app.fill_input
         where place >= (select input_place from candled_app.broker_cursor)
-        """).flatMap { Int($0) }
+        """
+      ).flatMap { Int($0) }
       let all = try exchange.database.value("select count(*) from candled_app.fill_input")
       #expect(try #require(behind) < 40, "of \(all ?? "")")
       #expect(Int(all ?? "") ?? 0 > 60)
