@@ -118,8 +118,8 @@ let package = Package(
     .executableTarget(
       name: "candled-gateway",
       dependencies: [
-        "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Broker", "Gateway",
-        "Operations", "TerminalView", "Commands", arguments, log,
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "PaperTrading", "AppStore", "Broker",
+        "Gateway", "Operations", "TerminalView", "Commands", arguments, log,
       ],
       swiftSettings: strict),
     // What the programs share: options, help, messages, signals, exit statuses.

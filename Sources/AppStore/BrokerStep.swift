@@ -7,6 +7,8 @@ package struct BrokerStep: Sendable {
   /// As they are after the step, each once.
   package var orders: [Int64: OrderRow] = [:]
   package var postings: [PostingRow] = []
+  /// Corporate actions that the postings are of.
+  package var bookings: [CorporateActionBooking] = []
   package var fills: [FillRow] = []
   package var events: [OrderEventRow] = []
   /// As they are after the step, each once.
@@ -27,7 +29,7 @@ package struct BrokerStep: Sendable {
   /// Whether there is nothing that must be stored: that quotes were looked at is none.
   package var isEmpty: Bool {
     outcomes.isEmpty && orders.isEmpty && postings.isEmpty && events.isEmpty && purchases.isEmpty
-      && inputs.isEmpty && day == nil
+      && inputs.isEmpty && bookings.isEmpty && day == nil
   }
 
   package init() {}

@@ -10,6 +10,7 @@ extension BrokerTable {
     try write(purchases: step.purchases)
     try write(orders: step.orders)
     try write(postings: step.postings)
+    try write(bookings: step.bookings)
     try write(fills: step.fills)
     try write(events: step.events)
     try write(outcomes: step.outcomes)
@@ -199,6 +200,23 @@ extension BrokerTable {
     }
     try run(Self.insertPostings, rows)
     try run(Self.insertEntries, entries)
+  }
+
+  private static let insertBookings = Statement(
+    name: "insert_corporate_action_bookings",
+    sql: """
+      insert into corporate_action_booking (
+        corporate_action_id, trading_day, accounts, booked_at)
+      select action::bigint, day::date, accounts::integer, \(TextColumns.moment("at"))
+      from \(TextColumns.unnest(4)) as added (action, day, accounts, at)
+      """)
+
+  private func write(bookings: [CorporateActionBooking]) throws(AppStoreError) {
+    var rows = TextColumns(4)
+    for row in bookings {
+      rows.append(["\(row.actionID)", "\(row.day)", "\(row.accounts)", "\(row.at.microseconds)"])
+    }
+    try run(Self.insertBookings, rows)
   }
 
   private static let insertFills = Statement(

@@ -11,8 +11,7 @@ package struct HistoryPosting: Sendable {
   package var refersTo: Int64?
   /// Of its command.
   package var body: String?
-  /// Of its corporate action.
-  package var symbol: Symbol?
+  package var action: CorporateAction?
   package var fill: HistoryFill?
   package var entries: [LedgerEntry] = []
 }
@@ -52,11 +51,10 @@ package struct LedgerHistory {
     name: "history_postings",
     sql: """
       select
-        p.sequence, p.kind, p.trading_day, p.order_id, p.refers_to, c.body, a.symbol, f.evidence,
-        f.quantity, f.price, f.amount, f.commission, f.stamp_duty, f.transfer_fee
+        p.sequence, p.kind, p.trading_day, p.order_id, p.refers_to, c.body, p.corporate_action_id,
+        f.evidence, f.quantity, f.price, f.amount, f.commission, f.stamp_duty, f.transfer_fee
       from posting p
       left join command c on c.id = p.command_id
-      left join corporate_action a on a.id = p.corporate_action_id
       left join fill f on f.account_id = p.account_id
         and f.posting_sequence = p.sequence
       where p.account_id = $1::bigint
@@ -83,9 +81,11 @@ package struct LedgerHistory {
       )
     }
     let ofPosting = Dictionary(grouping: entries, by: \.0)
+    let actions = try Dictionary(
+      uniqueKeysWithValues: CorporateActionTable(connection).all().map { ($0.id, $0) })
     var postings = try connection.read(
       Self.readPostings, with: Self.parameters(account), context: Self.context
-    ) { (row) throws(StoreError) in try row.historyPosting() }
+    ) { (row) throws(StoreError) in try row.historyPosting(of: actions) }
     for index in postings.indices {
       postings[index].entries = ofPosting[postings[index].sequence]?.map(\.1) ?? []
     }
@@ -121,11 +121,13 @@ package struct LedgerHistory {
 }
 
 extension PostgresRow {
-  fileprivate mutating func historyPosting() throws(StoreError) -> HistoryPosting {
+  fileprivate mutating func historyPosting(
+    of actions: [Int64: CorporateAction]
+  ) throws(StoreError) -> HistoryPosting {
     var posting = HistoryPosting(
       sequence: try int64(), kind: try text(), day: try day(), orderID: try optionalInt64(),
       refersTo: try optionalInt64(), body: try optionalText(),
-      symbol: try optionalText().flatMap { Symbol($0) })
+      action: try optionalInt64().flatMap { actions[$0] })
     guard let evidence = try optionalText() else { return posting }
     posting.fill = HistoryFill(
       evidence: evidence, quantity: try numeric(), price: try numeric(), amount: try numeric(),

@@ -316,6 +316,18 @@ comment on column corporate_action.kind is 'dividend: cash; bonus: shares, split
 comment on column corporate_action.shares_per_share is
   'Shares added per share held: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
 
+create table if not exists corporate_action_booking (
+  corporate_action_id bigint primary key references corporate_action on delete restrict,
+  trading_day date not null,
+  accounts integer not null,
+  booked_at timestamptz not null,
+  constraint corporate_action_booking_is_some check (accounts >= 0)
+);
+comment on table corporate_action_booking is
+  'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
+comment on column corporate_action_booking.accounts is
+  'That held the symbol when the ex-day began, and got something.';
+
 create table if not exists queue_purchase (
   id bigint primary key,
   account_id bigint not null references account on delete restrict,
@@ -834,7 +846,9 @@ do $triggers$
 declare
   grown text;
 begin
-  foreach grown in array array['posting', 'entry', 'order_event', 'fill', 'corporate_action'] loop
+  foreach grown in array array[
+    'posting', 'entry', 'order_event', 'fill', 'corporate_action', 'corporate_action_booking'
+  ] loop
     execute format(
       'create or replace trigger only_grows before update or delete or truncate on %I '
       'for each statement execute function refuse_change()', grown);
@@ -878,6 +892,11 @@ execute function require_limit();
 
 create or replace trigger command_sent
 after insert on command
+for each statement
+execute function notify_commands('candled_app_command');
+
+create or replace trigger corporate_action_posted
+after insert on corporate_action
 for each statement
 execute function notify_commands('candled_app_command');
 
@@ -1136,7 +1155,7 @@ begin
     app_user, token, preference, watchlist, watchlist_item
   to candled_app;
   grant select, insert on
-    account, posting, entry, order_event, fill, corporate_action
+    account, posting, entry, order_event, fill, corporate_action, corporate_action_booking
   to candled_app;
   grant select, insert, update on command, paper_order, queue_purchase to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;

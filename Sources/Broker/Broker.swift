@@ -29,6 +29,8 @@ package final class Broker {
   private let log: Logger
   private var session: Session?
   private var state: BrokerState?
+  /// Until the database refuses one of them.
+  private var booksActions = true
   private var clock = ServerClock()
   /// With the days that the daemon has learnt.
   private var calendar = TradingCalendar.shanghai
@@ -82,6 +84,7 @@ package final class Broker {
     session = nil
     state = nil
     clock = ServerClock()
+    booksActions = true
     figures = BrokerFigures()
   }
 
@@ -106,7 +109,8 @@ package final class Broker {
       guard try load(session) else { return false }
       let commands = try session.table.pending(limit: Self.commandsMax)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
-      if changes != nil || !commands.isEmpty || needsClock {
+      let isPosted = try !dueActions(session).isEmpty
+      if changes != nil || !commands.isEmpty || isPosted || needsClock {
         try run(
           commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       }
@@ -156,7 +160,9 @@ package final class Broker {
     do throws(StoreError) {
       calendar = TradingCalendar.shanghai.extended(byStored: try session.reader.sessions())
     } catch {
-      throw .store(error)
+      // An older schema gives no right to them.
+      guard error.code == .operatorNeeded else { throw .store(error) }
+      log.warning("learnt trading days are not known", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -172,7 +178,7 @@ package final class Broker {
     try readCalendar(session)
     state = try BrokerState(
       from: session.table, ledgers: session.books, at: now, calendar: calendar)
-    state?.uncoveredInputsMax = options.uncoveredInputsMax
+    state?.uncovered.inputsMax = options.uncoveredInputsMax
     return true
   }
 
@@ -239,7 +245,7 @@ extension Broker {
       guard error.isOfData, let session else { throw error }
       log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
       state = nil
-      guard try load(session) else { return }
+      guard try load(session), try isTakenAlone(session) else { return }
       if commands.count + changes.quotes.count > 1 {
         var none = changes
         none.quotes = []
@@ -259,6 +265,20 @@ extension Broker {
       } else if changes.quotes.isEmpty {
         throw error
       }
+    }
+  }
+
+  /// Does what time and corporate actions bring, without the latter if the database refuses them:
+  /// then they wait for the next session.
+  private func isTakenAlone(_ session: Session) throws(AppStoreError) -> Bool {
+    do throws(AppStoreError) {
+      try perform([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      return true
+    } catch {
+      guard error.isOfData, booksActions else { throw error }
+      log.error("corporate actions are not booked", metadata: ["reason": "\(error)"])
+      (state, booksActions) = (nil, false)
+      return try load(session)
     }
   }
 
@@ -285,6 +305,7 @@ extension Broker {
     next.beginDay(calendar: calendar)
     try next.addAccounts(
       Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
+    try bookActions(on: &next, over: session)
     let rows = try newestRows(of: commands, in: next, over: session)
     for command in commands {
       let (isDone, answer) = next.execute(command) { rows[$0] }
@@ -296,6 +317,22 @@ extension Broker {
     for complaint in next.complaints { log.error("\(complaint)") }
     next.complaints = []
     try store(next)
+  }
+
+  private func dueActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
+    guard let state, booksActions else { return [] }
+    return try session.table.dueActions(on: state.day)
+  }
+
+  private func bookActions(
+    on next: inout BrokerState, over session: Session
+  ) throws(AppStoreError) {
+    guard booksActions else { return }
+    for action in try session.table.dueActions(on: next.day) {
+      let holders = try session.table.holders(of: action.symbol, before: action.exDay)
+      try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
+      next.book(action, for: holders)
+    }
   }
 
   private func newestRows(

@@ -15,7 +15,7 @@ package struct BrokerOptions: Sendable {
   package var followsDaemonClock = false
   /// So many inputs of the fill model may be in no checkpoint before the oldest are put into one: a
   /// few sweeps of 1,000 instruments.
-  package var uncoveredInputsMax = Self.uncoveredInputsMax
+  package var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax
   package static let uncoveredInputsMax: Int64 = 4_096
 
   /// The machine's name and the process.

@@ -83,7 +83,7 @@ extension BrokerState {
     day = next
     step.day = next
     step.inputs = []
-    (newest.place, instruments, fills, uncovered) = (0, [:], [:], [:])
+    (newest.place, instruments, fills, uncovered.places) = (0, [:], [:], [:])
     settle()
     for order in renewable { renew(order) }
     for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {

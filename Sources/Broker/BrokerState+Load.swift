@@ -69,7 +69,7 @@ extension BrokerState {
     var trading = instruments.removeValue(forKey: row.symbol) ?? InstrumentTrading(instrument)
     _ = trading.apply(row.input)
     instruments[row.symbol] = trading
-    if uncovered[row.symbol] == nil { uncovered[row.symbol] = row.place }
+    uncovered.add(row.place, of: row.symbol)
   }
 
   /// Those that are not known yet.

@@ -19,9 +19,7 @@ struct BrokerState: Sendable {
   var instruments: [Symbol: InstrumentTrading] = [:]
   /// Armed, or with an open order.
   var purchases: [Int64: PurchaseRow] = [:]
-  /// Of each instrument the place of the first input that is in no checkpoint.
-  var uncovered: [Symbol: Int64] = [:]
-  var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax
+  var uncovered = UncoveredInputs()
   var newest = Numbers()
   /// Up to which change of the feed rows were looked at.
   var quoteSequence: Int64 = 0
@@ -86,10 +84,11 @@ struct PaperOrder: Sendable {
 extension BrokerState {
   mutating func post(
     _ posting: Posting, of account: Int64, at: Timestamp? = nil, feed: Int64? = nil,
-    command: Int64? = nil, description: String = ""
+    command: Int64? = nil, action: Int64? = nil, description: String = ""
   ) {
     var row = PostingRow(accountID: account, posting: posting, at: at ?? now)
     (row.feedSequence, row.commandID, row.description) = (feed, command, description)
+    row.corporateActionID = action
     step.postings.append(row)
   }
 
@@ -157,7 +156,7 @@ extension BrokerState {
   mutating func apply(_ input: FillInput, to symbol: Symbol) {
     guard let instrument = Instrument.classify(symbol) else { return }
     newest.place += 1
-    if uncovered[symbol] == nil { uncovered[symbol] = newest.place }
+    uncovered.add(newest.place, of: symbol)
     step.inputs.append(
       FillInputRow(place: newest.place, symbol: symbol, day: day, input: input))
     var trading = instruments.removeValue(forKey: symbol) ?? InstrumentTrading(instrument)

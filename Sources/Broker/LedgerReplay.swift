@@ -22,12 +22,14 @@ package struct LedgerReplay {
   /// - Throws: `store`.
   package func differences() throws(AppStoreError) -> [String] {
     var differences = try audit.findings().map(\.description)
+    let booked = try CorporateActionTable(connection).all().filter { $0.booking != nil }
     for account in try history.accounts() {
       var replay = AccountReplay(account: account)
       let orders = try history.orders(of: account, schedule: BrokerState.schedule)
       for order in orders { replay.expect(order) }
       for posting in try history.postings(of: account) { replay.take(posting) }
       replay.compareOrders()
+      replay.require(booked)
       differences += replay.differences
       if differences.count >= Self.differencesMax { break }
     }
@@ -48,6 +50,9 @@ private struct AccountReplay {
   /// As they are after the postings so far.
   private var orders: [Int64: LedgerOrder] = [:]
   private var fills: [Int64: Posting] = [:]
+  /// What was added to holdings, or taken, on which day.
+  private var moved: [Symbol: [(day: TradingDay, shares: ExactDecimal)]] = [:]
+  private var actions: Set<Int64> = []
 
   init(account: Int64) { self.account = account }
 
@@ -86,6 +91,10 @@ private struct AccountReplay {
       if let derived, derived.sequence != posting.sequence || derived.entries != posting.entries {
         differ("posting \(posting.sequence) (\(posting.kind)) has other entries than follow")
       }
+      for entry in derived?.entries ?? [] where entry.book.kind == .market {
+        guard case .shares(let symbol) = entry.book.unit else { continue }
+        moved[symbol, default: []].append((posting.day, entry.amount))
+      }
     } catch {
       differ("posting \(posting.sequence) (\(posting.kind)) cannot follow: \(error)")
     }
@@ -108,19 +117,33 @@ private struct AccountReplay {
       guard let fill = fills[posting.refersTo ?? 0] else { break }
       let order = orders[posting.orderID ?? 0]
       return note(try ledger.reverse(fill, ended: order?.isOpen == true ? nil : order))
-    case ("dividend", _):
-      guard let symbol = posting.symbol, let cash = posting.amount(of: .cash, in: .available)
+    case ("dividend", _), ("bonus", _):
+      guard let action = posting.action, action.terms.kind.rawValue == posting.kind,
+        action.exDay <= posting.day, let amount = due(of: action)
       else { break }
-      return try ledger.dividend(cash, of: symbol)
-    case ("bonus", _):
-      guard let symbol = posting.symbol,
-        let shares = posting.amount(of: .shares(symbol), in: .sellable)
-      else { break }
-      return try ledger.bonus(shares, of: symbol)
+      actions.insert(action.id)
+      return try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
     default: break
     }
     differ("posting \(posting.sequence) (\(posting.kind)) has no cause")
     return nil
+  }
+
+  /// What an action gives for what was held when its ex-day began; nil: nothing.
+  private func due(of action: CorporateAction) -> ExactDecimal? {
+    var held = ExactDecimal.zero
+    for move in moved[action.symbol] ?? [] where move.day < action.exDay {
+      // Shares come out of the market's book, which falls by them.
+      guard let next = try? held - move.shares else { return nil }
+      held = next
+    }
+    return action.terms.amount(for: held)
+  }
+
+  mutating func require(_ booked: [CorporateAction]) {
+    for action in booked where !actions.contains(action.id) && due(of: action) != nil {
+      differ("corporate action \(action.id) is booked, but not here")
+    }
   }
 
   private mutating func note(_ change: OrderPosting) -> Posting {
@@ -184,11 +207,5 @@ private struct AccountReplay {
       if !isSame { differ("order \(id) stands otherwise than its postings say") }
       if row.state == .filled, derived.isOpen { differ("order \(id) is filled and open") }
     }
-  }
-}
-
-extension HistoryPosting {
-  fileprivate func amount(of unit: LedgerUnit, in kind: BookKind) -> ExactDecimal? {
-    entries.first { $0.book == Book(unit, kind) }?.amount
   }
 }

@@ -39,6 +39,6 @@ struct CandledGateway: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
-      VerifyCommand.self, VersionCommand.self,
+      CorporateActionCommand.self, VerifyCommand.self, VersionCommand.self,
     ])
 }

@@ -15,11 +15,13 @@ import Testing
     "schema_version": ("s", "", ""), "app_user": ("siud", "", ""), "token": ("siud", "", ""),
     "preference": ("siud", "", ""), "watchlist": ("siud", "", ""),
     "watchlist_item": ("siud", "", ""), "account": ("si", "", ""), "command": ("siu", "", ""),
-    "corporate_action": ("si", "", ""), "queue_purchase": ("siu", "", ""),
+    "corporate_action": ("si", "", ""), "corporate_action_booking": ("si", "", ""),
+    "queue_purchase": ("siu", "", ""),
     "paper_order": ("siu", "", ""), "posting": ("si", "", ""), "entry": ("si", "", ""),
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
-    "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""), "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
+    "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""),
+    "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
     "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""),
   ]
 

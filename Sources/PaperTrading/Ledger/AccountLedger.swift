@@ -105,6 +105,16 @@ extension AccountLedger {
     }
   }
 
+  /// What a corporate action gives.
+  package mutating func book(
+    _ kind: CorporateActionTerms.Kind, amount: ExactDecimal, of symbol: Symbol
+  ) throws(LedgerRefusal) -> Posting {
+    switch kind {
+    case .dividend: try dividend(amount, of: symbol)
+    case .bonus: try bonus(amount, of: symbol)
+    }
+  }
+
   /// A trading day begins: what was bought before it may be sold.
   /// - Returns: nil where there is nothing of the kind.
   package mutating func settle(_ day: TradingDay) throws(LedgerRefusal) -> Posting? {

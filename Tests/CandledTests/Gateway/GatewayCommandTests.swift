@@ -24,7 +24,9 @@ import Testing
 
   @Test(arguments: [
     [], ["run"], ["check"], ["version"], ["token"], ["token", "create"], ["token", "list"],
-    ["token", "revoke"], ["schema"], ["schema", "print"], ["schema", "apply"], ["schema", "check"],
+    ["token", "revoke"], ["corporate-action"], ["corporate-action", "dividend"],
+    ["corporate-action", "bonus"], ["corporate-action", "list"], ["verify"], ["schema"],
+    ["schema", "print"], ["schema", "apply"], ["schema", "check"],
   ])
   func `explains each command with examples`(command: [String]) throws {
     let help = try run(command + ["--help"])
@@ -173,5 +175,30 @@ import Testing
     let run = try GatewayStand.run(given + name + options, on: stand.database)
     #expect(run.status == status && run.errors.contains(sentence), "\(run.errors)")
     #expect(run.output.isEmpty)
+  }
+
+  @Test func `posts corporate actions, each once, and lists them`() async throws {
+    let stand = try await GatewayStand()
+    let first = try stand.run("corporate-action", "dividend", "600519.SH", "2026-06-19", "27.673")
+    #expect(first.status == 0 && first.errors.contains("corporate action 1 is posted"))
+    let again = try stand.run("corporate-action", "dividend", "sh600519", "2026-06-19", "1")
+    #expect(again.status == 65 && again.errors.contains("without a dividend of sh600519"))
+    #expect(try stand.run("corporate-action", "bonus", "sh600519", "2026-06-19", "0.3").status == 0)
+    let list = try stand.run("corporate-action", "list", "--json")
+    let lines = list.output.split(separator: "\n").map { String($0) }
+    #expect(list.status == 0 && lines.count == 2, "\(list.output)")
+    let object = try Parsed.object(lines[0])
+    #expect(object["symbol"] as? String == "sh600519" && object["per_share"] as? String == "27.673")
+    #expect(object["booked"] is NSNull)
+  }
+
+  @Test(arguments: [
+    ["dividend", "sh600519", "2026-06-19", "0"], ["dividend", "sh600519", "2026-06-31", "1"],
+    ["dividend", "share", "2026-06-19", "1"], ["bonus", "sh600519", "2026-06-19", "0"],
+    ["bonus", "sh600519", "2026-06-19", "--", "-1"],
+  ])
+  func `refuses a corporate action that cannot be`(arguments: [String]) throws {
+    let refused = try run(["corporate-action"] + arguments)
+    #expect(refused.status == 64 && refused.output.isEmpty, "\(refused.errors)")
   }
 }
