@@ -55,9 +55,11 @@ struct OrderWorld: Sendable, Hashable {
   }
 
   mutating func end(_ id: Int64) {
-    guard let index = orders.firstIndex(where: { $0.order.id == id }) else { return }
+    guard let index = orders.firstIndex(where: { $0.order.id == id && !$0.isDone }) else { return }
     // A queue that was left may have given more than is certain.
-    spent[orders[index].order.side, default: 0] += orders[index].queue?.own ?? 0
+    if let queue = orders[index].queue {
+      spent[orders[index].order.side, default: 0] += queue.own
+    }
     orders[index].stage = .done
   }
 
