@@ -4,7 +4,7 @@ array of bytes, and each field is gathered from all its rows at once.
 Numbers of PostgreSQL's `numeric` come as a whole number and a count of decimals (136.390 is 136390
 and 3), so both a float64 and the digits as they are stored can be made of them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from .errors import ProtocolError
 
-__all__ = ["Column", "Decoder"]
+__all__ = ["BATCH_ROWS", "PADDING", "Column", "Decoder", "Places", "gather"]
 
 Array = NDArray[Any]
+Places = NDArray[np.int64]
 Kind = Literal["bool", "integer", "float", "decimal", "text", "time", "date"]
 
 # By the type's OID in PostgreSQL's catalogue: what it becomes, and how it is sent.
@@ -29,12 +30,12 @@ _TYPES: dict[int, tuple[Kind, str]] = {
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 _HEADER_BYTES = len(_SIGNATURE) + 8
 _TRAILER = b"\xff\xff"
-# A gather reads whole words, also of a null at the end of a batch.
-_PADDING = bytes(64)
+# Arrays of so many fit in the processor's cache.
+BATCH_ROWS = 8192
+# Behind the rows: a gather reads whole words, also of a null at the end of a batch.
+PADDING = bytes(64)
 _DAYS_TO_2000 = 10_957
 _MICROSECONDS_TO_2000 = _DAYS_TO_2000 * 86_400_000_000
-_INFINITIES = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
-_DAY_INFINITIES = (np.iinfo(np.int32).max, np.iinfo(np.int32).min)
 # Below it every whole number has a float64 of its own.
 _FLOAT_INTEGER_MAX = 1 << 53
 # 10^22 is the last power of ten that a float64 holds: up to it one division rounds correctly.
@@ -118,7 +119,7 @@ class _Field:
         self.kind: Kind = "float" if kind == "decimal" and not exact else kind
         self.values = _Growing(_HELD.get(self.kind, np.dtype(wire or np.int64).newbyteorder("=")))
         self.decimals = _Growing(np.uint8)
-        self.words: dict[bytes, int] = {}
+        self.words = _Words()
         self._valid: _Growing | None = None
         self._rows = 0
 
@@ -135,7 +136,7 @@ class _Field:
         return Column(
             self.kind, self.values.whole(), None if self._valid is None else self._valid.whole(),
             self.decimals.whole() if self.kind == "decimal" else None,
-            tuple(word.decode() for word in self.words))
+            tuple(word.decode() for word in self.words.known))
 
 
 class Decoder:
@@ -149,37 +150,47 @@ class Decoder:
         self._fields = {name: _Field(*_TYPES[oid], exact=exact) for name, oid in types.items()}
         self._is_begun = False
 
-    def take(self, messages: list[Any]) -> None:
-        """The next messages. The first of all begins with the header."""
-        if not self._is_begun and messages:
-            messages[0] = self._without_header(bytes(messages[0]))
+    def take_messages(self, messages: list[Any]) -> None:
+        """The next messages, each by itself. The first of all begins with the header."""
+        sizes = np.fromiter(map(len, messages), dtype=np.int64, count=len(messages))
+        ends = np.cumsum(sizes)
+        self.take(b"".join([*messages, PADDING]), ends - sizes, ends)
+
+    def take(
+        self, data: Any, begins: Places, ends: Places,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """The next messages, which lie in `data` from `begins` to `ends`. What is to be done often
+        `meanwhile` may write behind them."""
+        if not self._is_begun and len(begins) > 0:
+            begins[0] += self._header_bytes(bytes(data[begins[0]:ends[0]]))
             self._is_begun = True
-        if messages and len(messages[-1]) == len(_TRAILER):
-            messages.pop()
-        if messages:
-            sizes = np.fromiter(map(len, messages), dtype=np.int64, count=len(messages))
-            self._decode(b"".join([*messages, _PADDING]), sizes)
+            if begins[0] == ends[0]:
+                begins, ends = begins[1:], ends[1:]
+        if len(ends) > 0 and ends[-1] - begins[-1] == len(_TRAILER):
+            begins, ends = begins[:-1], ends[:-1]
+        if len(begins) > 0:
+            self._decode(data, begins, ends, meanwhile)
 
     def columns(self) -> dict[str, Column]:
         """What was taken, once."""
         return {name: field.column() for name, field in self._fields.items()}
 
     @staticmethod
-    def _without_header(message: bytes) -> bytes:
+    def _header_bytes(message: bytes) -> int:
         if not message.startswith(_SIGNATURE):
             raise ProtocolError("the answer is no binary COPY")
-        more = int.from_bytes(message[_HEADER_BYTES - 4:_HEADER_BYTES], "big")
-        return message[_HEADER_BYTES + more:]
+        return _HEADER_BYTES + int.from_bytes(message[_HEADER_BYTES - 4:_HEADER_BYTES], "big")
 
-    def _decode(self, data: bytes, sizes: NDArray[np.int64]) -> None:
+    def _decode(
+        self, data: Any, begins: Places, ends: Places, meanwhile: Callable[[], None]
+    ) -> None:
         batch = _Batch(data)
-        ends = np.cumsum(sizes)
-        places = ends - sizes
-        if (batch.gather(">i2", places) != len(self._fields)).any():
+        if (batch.gather(">i2", begins) != len(self._fields)).any():
             raise ProtocolError(f"a row has not the {len(self._fields)} fields that it should have")
-        places += 2
+        places = begins + 2
         for field in self._fields.values():
-            lengths = batch.gather(">i4", places).astype(np.int32)
+            lengths = batch.gather(">i4", places).astype(np.int64)
             valid = None
             if lengths.min() < 0:
                 valid = lengths >= 0
@@ -188,6 +199,7 @@ class Decoder:
             _decode_field(batch, field, places, lengths, valid)
             field.count(len(places), valid)
             places += lengths
+            meanwhile()
         if (places != ends).any():
             raise ProtocolError("a message of the COPY is not one row")
 
@@ -215,9 +227,9 @@ def _decode_field(
         return
     found = batch.gather(field.wire, places)
     if field.kind == "time":
-        found = _moments(found, _INFINITIES, _MICROSECONDS_TO_2000, "datetime64[us]")
+        found = _moments(found, np.int64, _MICROSECONDS_TO_2000, "datetime64[us]")
     elif field.kind == "date":
-        found = _moments(found, _DAY_INFINITIES, _DAYS_TO_2000, "datetime64[D]")
+        found = _moments(found, np.int32, _DAYS_TO_2000, "datetime64[D]")
         found = found.astype(_HELD["date"])
     if valid is not None:
         found[~valid] = _NOTHING[field.kind]
@@ -234,29 +246,70 @@ _NOTHING: dict[str, Any] = {
     "date": np.datetime64("NaT")}
 
 
+def gather(data: Any, wire: str, places: Array) -> Array:
+    """The words of that type that begin at `places`, as they are sent."""
+    kind = np.dtype(wire)
+    count = len(data) - kind.itemsize + 1
+    words: Array = np.ndarray((count,), dtype=kind, buffer=data, strides=(1,))
+    found: Array = words[places]
+    return found
+
+
+class _Words:
+    """Texts by number, in the order in which they came first."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, int] = {}
+        # Of those with at most eight bytes: as numbers in order, and which words they are.
+        self._short: Array = np.empty(0, dtype=np.uint64)
+        self._codes: Array = np.empty(0, dtype=np.int32)
+
+    def codes(self, texts: Array) -> Array:
+        if texts.dtype != np.uint64:
+            distinct, inverse = np.unique(texts, return_inverse=True)
+            learned: Array = self._learned(distinct.tolist())[inverse.reshape(-1)]
+            return learned
+        places = self._places(texts)
+        if places is None:
+            fresh = np.setdiff1d(texts, self._short)
+            words = [word.to_bytes(8, "big").lstrip(b"\0") for word in fresh.tolist()]
+            short = np.concatenate((self._short, fresh))
+            codes = np.concatenate((self._codes, self._learned(words)))
+            order = np.argsort(short)
+            self._short, self._codes = short[order], codes[order]
+            places = np.searchsorted(self._short, texts)
+        found: Array = self._codes[places]
+        return found
+
+    def _places(self, texts: Array) -> Array | None:
+        """None if one is not known."""
+        if len(self._short) == 0:
+            return None
+        places = np.minimum(np.searchsorted(self._short, texts), len(self._short) - 1)
+        return places if (self._short[places] == texts).all() else None
+
+    def _learned(self, words: list[bytes]) -> Array:
+        known = self.known
+        return np.array([known.setdefault(word, len(known)) for word in words], dtype=np.int32)
+
+
 class _Batch:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Any) -> None:
         self._data = data
         self._bytes = np.frombuffer(data, dtype=np.uint8)
 
     def gather(self, wire: str, places: Array) -> Array:
-        """The words of that type that begin at `places`, as they are sent."""
-        kind = np.dtype(wire)
-        count = len(self._data) - kind.itemsize + 1
-        words: Array = np.ndarray((count,), dtype=kind, buffer=self._data, strides=(1,))
-        found: Array = words[places]
-        return found
+        return gather(self._data, wire, places)
 
-    def words(self, places: Array, lengths: Array, known: dict[bytes, int]) -> Array:
+    def words(self, places: Array, lengths: Array, known: _Words) -> Array:
         """Texts as places in `known`, which learns the new ones."""
         width = int(lengths.max())
-        if width == 0:
-            code = known.setdefault(b"", len(known))
-            return np.full(len(places), code, dtype=np.int32)
         texts: Array
-        is_short = width <= 8 and lengths.min() == width
-        if is_short:
-            texts = self.gather(">u8", places).astype(np.uint64) >> np.uint64(64 - 8 * width)
+        if width <= 8:
+            # No text has a zero in it: of two numbers that are equal the texts are.
+            texts = self.gather(">u8", places).astype(np.uint64)
+            texts >>= np.minimum(64 - 8 * lengths, 63).astype(np.uint64)
+            texts[lengths == 0] = 0
         else:
             spelled = self._bytes[
                 np.minimum(places[:, None] + np.arange(width), len(self._data) - 1)]
@@ -264,13 +317,11 @@ class _Batch:
             texts = np.ascontiguousarray(spelled).view(f"S{width}").reshape(-1)
         # Neighbours are mostly the same.
         heads = np.flatnonzero(np.concatenate(([True], texts[1:] != texts[:-1])))
-        distinct, inverse = np.unique(texts[heads], return_inverse=True)
-        words = distinct.tolist()
-        if is_short:
-            words = [word.to_bytes(width, "big") for word in words]
-        codes = np.array([known.setdefault(word, len(known)) for word in words], dtype=np.int32)
-        runs = np.diff(np.append(heads, len(texts)))
-        return np.repeat(codes[inverse.reshape(-1)], runs)
+        codes = known.codes(texts[heads])
+        if len(heads) == len(texts):
+            return codes
+        repeated: Array = np.repeat(codes, np.diff(np.append(heads, len(texts))))
+        return repeated
 
     def short_floats(self, places: Array, valid: Array | None) -> NDArray[np.float64] | None:
         """The float64 nearest to each decimal, if all have so few digits that one division or one
@@ -362,11 +413,16 @@ class _Batch:
         return numbers, isnan if isnan.any() else None
 
 
-def _moments(found: Array, infinities: Iterable[int], offset: int, kind: str) -> Array:
+def _moments(found: Array, sent: type[np.signedinteger[Any]], offset: int, kind: str) -> Array:
+    """The infinities, the least and the largest number that can be sent, are none."""
     numbers = found.astype(np.int64)
-    is_endless = np.isin(numbers, list(infinities))
-    moments = (numbers + offset).view(kind)
-    if is_endless.any():
+    limits = np.iinfo(sent)
+    is_endless = None
+    if numbers.min() == limits.min or numbers.max() == limits.max:
+        is_endless = (numbers == limits.min) | (numbers == limits.max)
+    numbers += offset
+    moments = numbers.view(kind)
+    if is_endless is not None:
         moments[is_endless] = np.datetime64("NaT")
     return moments
 

@@ -1,6 +1,5 @@
 """Questions to the database of candled, answered in columns."""
 
-import select
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -14,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from .columns import Decoder
 from .errors import BadArgument, ConnectionFailed, QueryFailed
 from .following import Followed, follow
+from .receiving import is_plain, receive, receive_plain
 from .tables import Table
 
 __all__ = ["Database", "open_database"]
@@ -22,8 +22,6 @@ Moment = str | date | datetime
 _Text = sql.SQL | sql.Composed
 Adjust = Literal["raw", "qfq", "hfq"] | str
 
-# Arrays of so many fit in the processor's cache.
-_BATCH_ROWS = 4096
 _CONNECT_SECONDS = 10
 _BOOK_LEVELS = 5
 _SCHEMA_VERSION_MIN = 8
@@ -52,6 +50,7 @@ class Database:
         self._address = _address(target)
         self.zone = zone
         self._connection: psycopg.Connection[Any] | None = None
+        self._is_plain = False
         self._connected()
 
     def __enter__(self) -> Self:
@@ -217,7 +216,8 @@ class Database:
             assert described is not None
             decoder = Decoder({each.name: each.type_code for each in described}, exact=exact)
             text = sql.SQL("copy ({}) to stdout (format binary)").format(statement)
-            _receive(connection, text.as_bytes(connection), decoder)
+            received = receive_plain if self._is_plain else receive
+            received(connection, text.as_bytes(connection), decoder)
             return Table(decoder.columns(), zone=self.zone)
 
     @contextmanager
@@ -258,6 +258,7 @@ class Database:
             raise ConnectionFailed(
                 f"the database has schema version {version}, older than {_SCHEMA_VERSION_MIN}: "
                 "run candled schema apply")
+        self._is_plain = is_plain(connection)
         self._connection = connection
         return connection
 
@@ -284,31 +285,3 @@ def _literals(*values: Any) -> list[sql.Literal]:
 
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
-
-
-def _receive(connection: psycopg.Connection[Any], statement: bytes, decoder: Decoder) -> None:
-    """Each message is a row. The loop is short because it runs for each."""
-    link = connection.pgconn
-    answer = link.exec_(statement)
-    _check(connection, answer, psycopg.pq.ExecStatus.COPY_OUT)
-    take, messages = link.get_copy_data, list[Any]()
-    while True:
-        size, message = take(1)
-        if size > 0:
-            messages.append(message)
-            if len(messages) == _BATCH_ROWS:
-                decoder.take(messages)
-                messages.clear()
-        elif size == 0:
-            select.select([link.socket], [], [])
-            link.consume_input()
-        else:
-            break
-    while (end := link.get_result()) is not None:
-        _check(connection, end, psycopg.pq.ExecStatus.COMMAND_OK)
-    decoder.take(messages)
-
-
-def _check(connection: psycopg.Connection[Any], answer: Any, wanted: Any) -> None:
-    if answer.status != wanted:
-        raise psycopg.errors.error_from_result(answer, encoding=connection.info.encoding)

@@ -47,7 +47,7 @@ def decoded(types, rows, exact=False):
     decoder = Decoder(types, exact=exact)
     messages = [message(*row) for row in rows] + [b"\xff\xff"]
     messages[0] = HEADER + messages[0]
-    decoder.take(messages)
+    decoder.take_messages(messages)
     return decoder.columns()
 
 
@@ -91,9 +91,16 @@ class ColumnsTests(unittest.TestCase):
             decoded({"n": NUMERIC}, [[NAN]], exact=True)
 
     def test_texts_of_any_length_keep_their_rows(self):
-        texts = ["sh600519", "", "平安银行", "sh600519", "x" * 200, "样"]
-        column = decoded({"t": TEXT}, [[text.encode()] for text in texts])
-        self.assertEqual(candled.Table(column, zone="UTC")["t"].tolist(), texts)
+        for texts in (["sh600519", "", "平安银行", "sh600519", "x" * 200, "样"],
+                      ["b", "sh600519", "", "a", "AAPL", "b", "a", "b"]):
+            decoder = Decoder({"t": TEXT}, exact=False)
+            # A second batch finds the words of the first, and has new ones among them.
+            messages = [message(text.encode()) for text in texts]
+            decoder.take_messages([HEADER + messages[0], *messages[1:3]])
+            decoder.take_messages(messages[3:])
+            column = decoder.columns()
+            self.assertEqual(candled.Table(column, zone="UTC")["t"].tolist(), texts)
+            self.assertEqual(sorted(set(column["t"].words)), sorted(set(texts)))
 
     def test_what_is_not_understood_is_refused(self):
         with self.assertRaisesRegex(candled.ProtocolError, "prices .*1231"):
@@ -102,9 +109,9 @@ class ColumnsTests(unittest.TestCase):
             decoded({"n": NUMERIC}, [[None, None]])
         with self.assertRaisesRegex(candled.ProtocolError, "not one row"):
             decoder = Decoder({"n": NUMERIC}, exact=False)
-            decoder.take([HEADER + message(None) + b"more"])
+            decoder.take_messages([HEADER + message(None) + b"more"])
         with self.assertRaisesRegex(candled.ProtocolError, "no binary COPY"):
-            Decoder({"n": NUMERIC}, exact=False).take([b"1769.040\n"])
+            Decoder({"n": NUMERIC}, exact=False).take_messages([b"1769.040\n"])
 
 
 if __name__ == "__main__":
