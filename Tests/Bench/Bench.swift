@@ -12,7 +12,7 @@ import Glibc
 struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
-    footprintSection, querySection, analystSection, historySection,
+    footprintSection, querySection, analystSection, pythonSection, historySection,
     gatewaySection, chartSection, brokerSection,
   ]
 

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import ProtocolError
 
@@ -155,9 +155,9 @@ Row = TypeVar("Row")
 
 def read(kind: type[Row], row: dict[str, Any]) -> Row:
     """A JSON object as one of the types above. Members that it does not have are ignored."""
-    values = {}
+    values, hashable = {}, cast(Any, kind)
     try:
-        for name, key, convert, is_required in _members(kind):
+        for name, key, convert, is_required in _members(hashable):
             value = row[key] if is_required else row.get(key)
             values[name] = None if value is None and not is_required else convert(value)
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
@@ -170,7 +170,7 @@ def rows(kind: type[Row], data: list[dict[str, Any]]) -> tuple[Row, ...]:
 
 
 @cache
-def _members(kind: type) -> list[tuple[str, str, Callable[[Any], Any], bool]]:
+def _members(kind: Any) -> list[tuple[str, str, Callable[[Any], Any], bool]]:
     hints = get_type_hints(kind)
     return [
         (field.name, _camel(field.name), _converter(hints[field.name]), field.default is MISSING)
@@ -188,7 +188,8 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         each = _converter(get_args(hint)[0])
         return lambda values: tuple(map(each, values))
     kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
-    kind = kinds[0]
-    if kind in (datetime, date):
-        return kind.fromisoformat
-    return (lambda row: read(kind, row)) if hasattr(kind, "__dataclass_fields__") else kind
+    kind: Any = kinds[0]
+    if hasattr(kind, "__dataclass_fields__"):
+        return lambda row: read(kind, row)
+    convert: Callable[[Any], Any] = kind.fromisoformat if kind in (datetime, date) else kind
+    return convert

@@ -20,7 +20,7 @@ try:  # websockets 13 and later
 
     _HEADERS = "additional_headers"
 except ImportError:
-    from websockets.legacy.client import connect as _connect
+    from websockets.legacy.client import connect as _connect  # type: ignore[assignment]
 
     _HEADERS = "extra_headers"
 
@@ -218,7 +218,7 @@ class Stream:
             case "subscribed":
                 self._take_subscribed(message)
             case "error":
-                self._asked.pop(message.get("id"), None)
+                self._asked.pop(message.get("id", 0), None)
                 raise RequestRefused(message["code"], message["title"])
             case "snapshot" | "stock-prices":
                 self._take_prices(message, messages.rows(Stock, data))

@@ -64,12 +64,13 @@ class Table:
     def to_pandas(self) -> "pandas.DataFrame":
         """A DataFrame. Candles are indexed by `opened_at` on the clock of the table's zone, and
         `symbol` is a category. It shares the table's memory."""
-        pandas = _imported("pandas")
-        series = {name: self._series(pandas, name) for name in self._columns}
+        module = _imported("pandas")
+        series = {name: self._series(module, name) for name in self._columns}
         index = series.pop(_INDEX, None)
         if index is not None:
-            index = pandas.DatetimeIndex(index, name=_INDEX)
-        return pandas.DataFrame(series, index=index, copy=False)
+            index = module.DatetimeIndex(index, name=_INDEX)
+        frame: pandas.DataFrame = module.DataFrame(series, index=index, copy=False)
+        return frame
 
     def _series(self, pandas: Any, name: str) -> Any:
         column = self._columns[name]

@@ -1,16 +1,13 @@
 """Days as Parquet, read back by this package, DuckDB and polars."""
 
-import contextlib
-import os
-import random
-import signal
+import multiprocessing
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 import unittest.mock
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
@@ -23,13 +20,44 @@ from candled.export import Export, follow
 
 DAY = date.fromisoformat(demo.DAY)
 BYTES_PER_ROW_MAX = 25
-# CANDLED_KILLS asks for more of them.
-KILLS = int(os.environ.get("CANDLED_KILLS", "5"))
+KILLS = 20
+LAST_DAYS = [DAY - timedelta(days=back) for back in range(7, -1, -1)]
+# Processes that have imported the package, so that a kill meets the export and not the imports.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["candled.export", "demo", "test_export"])
 
 
 def command(folder, *more):
     return [sys.executable, "-m", "candled", "export", "--from", demo.ADDRESS, "--to", folder,
             *more]
+
+
+def export_days(folder, began=None):
+    if began is not None:
+        began.set()
+    with demo.opened() as db:
+        export = Export(db, folder, market="cn")
+        for day in LAST_DAYS:
+            export.day(day)
+
+
+def exported(folder, killed_after=None):
+    """By a process that may be killed; the seconds that it took."""
+    began = PROCESSES.Event()
+    process = PROCESSES.Process(target=export_days, args=(folder, began))
+    process.start()
+    began.wait()
+    start = time.monotonic()
+    process.join(killed_after)
+    process.kill()
+    process.join()
+    return time.monotonic() - start
+
+
+def files(folder):
+    """The bytes of each, by name; without the lock."""
+    return {path.name: path.read_bytes() for path in Path(folder).glob("*/*/*")
+            if path.name != ".lock"}
 
 
 class ExportTests(unittest.TestCase):
@@ -128,27 +156,26 @@ class ExportTests(unittest.TestCase):
         found = [next(written).path.name for _ in closed]
         self.assertEqual(found, [f"{day}.parquet" for day, in closed])
 
-    def test_kill_leaves_no_torn_file(self):
-        began = time.monotonic()
-        self.assertEqual(self.run_export("--day", demo.DAY).returncode, 0)
-        seconds = time.monotonic() - began
-        rows = len(candled.load(self.file()))
-        seed = random.randrange(1 << 32)
-        source = random.Random(seed)
-        torn = []
-        for _ in range(KILLS):
-            self.file().unlink(missing_ok=True)
-            with subprocess.Popen(command(self.folder, "--day", demo.DAY),
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as export:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    export.wait(source.uniform(0.3, 1.0) * seconds)
-                export.send_signal(signal.SIGKILL)
-            if self.file().exists() and len(candled.load(self.file())) != rows:
-                torn.append(self.file())
-        self.assertEqual(torn, [], f"seed {seed}")
-        self.assertEqual(self.run_export("--day", demo.DAY).returncode, 0)
-        left = [each.name for each in self.file().parent.iterdir()]
-        self.assertEqual(sorted(left), [".lock", self.file().name])
+    def test_kill_leaves_no_torn_file_and_a_second_run_completes_it(self):
+        whole = Path(self.folder) / "whole"
+        seconds = min(exported(whole / str(turn)) for turn in range(2))
+        expected = files(whole / "0")
+        self.assertGreater(len(expected), 3)
+        self.assertEqual(files(whole / "1"), expected)
+        left = []
+        for moment in range(KILLS):
+            folder = Path(self.folder) / str(moment)
+            exported(folder, killed_after=(moment + 0.5) / KILLS * seconds)
+            found = files(folder)
+            left.append(len(found))
+            with self.subTest(moment=moment):
+                finished = {name for name in found if not name.endswith(".part")}
+                self.assertEqual({name: found[name] for name in finished},
+                                 {name: expected[name] for name in finished})
+                export_days(folder)
+                self.assertEqual(files(folder), expected)
+        # Some were killed before the end of all days, and not all before the first.
+        self.assertTrue(any(0 < count < len(expected) for count in left), left)
 
     def test_a_file_that_is_being_written_has_no_name_yet(self):
         # What a kill in the middle of the bytes leaves, made on purpose: half of a file.
