@@ -17,14 +17,16 @@ from pyarrow import parquet
 import candled
 import demo
 from candled.export import Export, follow
+from exporting import export_days
 
 DAY = date.fromisoformat(demo.DAY)
 BYTES_PER_ROW_MAX = 25
 KILLS = 20
 LAST_DAYS = [DAY - timedelta(days=back) for back in range(7, -1, -1)]
-# Processes that have imported the package, so that a kill meets the export and not the imports.
+# Its processes have imported the package already.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["candled.export", "demo", "test_export"])
+PROCESSES.set_forkserver_preload(["candled.export"])
+START_SECONDS_MAX = 60
 
 
 def command(folder, *more):
@@ -32,26 +34,21 @@ def command(folder, *more):
             *more]
 
 
-def export_days(folder, began=None):
-    if began is not None:
-        began.set()
-    with demo.opened() as db:
-        export = Export(db, folder, market="cn")
-        for day in LAST_DAYS:
-            export.day(day)
-
-
 def exported(folder, killed_after=None):
     """By a process that may be killed; the seconds that it took."""
     began = PROCESSES.Event()
-    process = PROCESSES.Process(target=export_days, args=(folder, began))
+    process = PROCESSES.Process(
+        target=export_days, args=(demo.ADDRESS, folder, LAST_DAYS, began))
     process.start()
-    began.wait()
-    start = time.monotonic()
-    process.join(killed_after)
-    process.kill()
-    process.join()
-    return time.monotonic() - start
+    try:
+        if not began.wait(START_SECONDS_MAX):
+            raise AssertionError("the export did not begin")
+        start = time.monotonic()
+        process.join(killed_after)
+        return time.monotonic() - start
+    finally:
+        process.kill()
+        process.join()
 
 
 def files(folder):
@@ -172,7 +169,7 @@ class ExportTests(unittest.TestCase):
                 finished = {name for name in found if not name.endswith(".part")}
                 self.assertEqual({name: found[name] for name in finished},
                                  {name: expected[name] for name in finished})
-                export_days(folder)
+                export_days(demo.ADDRESS, folder, LAST_DAYS)
                 self.assertEqual(files(folder), expected)
         # Some were killed before the end of all days, and not all before the first.
         self.assertTrue(any(0 < count < len(expected) for count in left), left)
