@@ -190,7 +190,7 @@ private struct ExportedDays {
     (
       ["--day", "2026-01-05", "--market", "xx"], 65, "xx: no market of this database; there are: cn"
     ),
-    (["--day", "2026-01-05", "--symbols", "sz29999"], 65, "nearest known: sz29999"),
+    (["--day", "2026-01-05", "--symbols", "sz29999"], 65, "nearest known: sz2"),
     (["--day", "2026-01-05", "--to", "/proc/none"], 73, "cannot create "),
     (["--day", "yesterday"], 64, "yesterday"),
     (["--day", "2026-01-06..2026-01-05"], 64, "2026-01-06..2026-01-05"),

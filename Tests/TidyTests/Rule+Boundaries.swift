@@ -47,8 +47,8 @@ extension Rule {
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
     ],
     "candled-gateway": [
-      "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Broker", "Gateway",
-      "Operations", "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
+      "Market", "Platform", "EmbeddedPostgres", "Postgres", "PaperTrading", "AppStore", "Broker",
+      "Gateway", "Operations", "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
     ],
     "TerminalView": ["Market"],
     "Ingest": [
