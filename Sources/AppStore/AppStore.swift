@@ -14,21 +14,26 @@ package actor AppStore {
 
   private nonisolated let pending = Atomic(0)
 
+  private nonisolated let pendingMax: Int
+
   private static let retrySeconds = 1
   /// Of requests that wait or run: at milliseconds each, a fraction of a second.
-  private static let pendingMax = 64
+  package static let pendingDefault = 64
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
 
   /// Nothing is opened yet.
-  /// - Parameter url: a libpq URL or keyword string of a member of `candled_app`.
+  /// - Parameters:
+  ///   - url: a libpq URL or keyword string of a member of `candled_app`.
+  ///   - pendingMax: of requests that wait or run.
   package init(
-    url: String,
+    url: String, pendingMax: Int = AppStore.pendingDefault,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) {
     self.url = url
+    self.pendingMax = pendingMax
     self.now = now
   }
 
@@ -39,7 +44,7 @@ package actor AppStore {
   ) async throws(AppStoreError) -> Value {
     let place = pending.add(1, ordering: .relaxed).newValue
     defer { pending.subtract(1, ordering: .relaxed) }
-    guard place <= Self.pendingMax else {
+    guard place <= pendingMax else {
       throw .store(
         StoreError(.transient, message: "too many requests are waiting", context: "app store"))
     }

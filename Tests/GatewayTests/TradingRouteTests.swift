@@ -147,21 +147,6 @@ import Testing
     #expect(again.status == 201 && again.text("available") == "7.00", "\(again)")
   }
 
-  @Test("more requests than there are places do not wait for the broker")
-  func places() async throws {
-    let waiters = OutcomeWaiters(url: "", milliseconds: 1)
-    func nest(_ depth: Int) async throws(Problem) -> Int {
-      try await waiters.withPlace { () async throws(Problem) in
-        depth == 0 ? 0 : try await nest(depth - 1) + 1
-      }
-    }
-    let most = OutcomeWaiters.waitingMax
-    #expect(try await nest(most - 1) == most - 1)
-    await #expect(throws: Problem.tooManyWaiting) { try await nest(most) }
-    #expect(try await nest(0) == 0)
-    #expect(await waiters.outcome(of: 1) == nil)
-  }
-
   @Test("nothing of another user is seen or changed, and a token to read changes nothing")
   func rights() async throws {
     let fixture = try await TradingFixture()

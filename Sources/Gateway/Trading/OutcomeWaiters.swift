@@ -14,13 +14,16 @@ final class OutcomeWaiters: Sendable {
   }
 
   private struct State: Sendable {
-    var admitted = 0
+    /// How many each user has among those who wait.
+    var admitted: [Int64: Int] = [:]
     var waiting: [Waiting] = []
     var isRunning = false
   }
 
-  /// A broker that stands still must not gather requests without end.
+  /// A broker that stands still must not gather requests without end, nor let one user take the
+  /// places of all.
   static let waitingMax = 256
+  static let waitingOfUserMax = 32
   /// The listener stays for the next one.
   private static let idleMilliseconds = 10_000
   private static let retryMilliseconds = 500
@@ -38,19 +41,36 @@ final class OutcomeWaiters: Sendable {
   }
 
   /// Takes a place among those who wait, for as long as `body` runs.
-  /// - Throws: what `body` throws; 503 where all places are taken.
+  /// - Throws: what `body` throws; 429 where the user has all that one may have, 503 where all are
+  ///   taken.
   func withPlace<Value: Sendable>(
-    _ body: () async throws(Problem) -> Value
+    of user: Int64, _ body: () async throws(Problem) -> Value
   ) async throws(Problem) -> Value {
-    let isFree = state.withLock { state in
-      guard state.admitted < Self.waitingMax else { return false }
-      state.admitted += 1
-      return true
-    }
-    guard isFree else { throw .tooManyWaiting }
-    defer { state.withLock { $0.admitted -= 1 } }
+    try enter(user)
+    defer { leave(user) }
     return try await body()
   }
+
+  private func enter(_ user: Int64) throws(Problem) {
+    let refusal: Problem? = state.withLock { state in
+      let ofUser = state.admitted[user, default: 0]
+      if ofUser >= Self.waitingOfUserMax { return .tooManyOfUser }
+      if state.admitted.values.reduce(0, +) >= Self.waitingMax { return .tooManyWaiting }
+      state.admitted[user] = ofUser + 1
+      return nil
+    }
+    if let refusal { throw refusal }
+  }
+
+  private func leave(_ user: Int64) {
+    state.withLock { state in
+      let left = state.admitted[user, default: 1] - 1
+      state.admitted[user] = left > 0 ? left : nil
+    }
+  }
+
+  /// How many wait, of all users.
+  var waiting: Int { state.withLock { $0.admitted.values.reduce(0, +) } }
 
   /// nil where there is none in time.
   func outcome(of command: Int64) async -> CommandOutcome? {

@@ -105,11 +105,51 @@ extension ExactDecimal {
   }
 }
 
+/// What an account holds, as it was read at one moment, and what it is valued at.
+struct AccountHoldings: Sendable {
+  var account: PaperAccount
+  let books: [Book: ExactDecimal]
+  let records: [HoldingRecord]
+  var prices: [Symbol: HoldingPrice]
+
+  func portfolio() throws(Problem) -> Portfolio {
+    do throws(ExactDecimalError) {
+      var holdings: [ValuedHolding] = []
+      for record in records {
+        guard let price = prices[record.symbol] else { continue }
+        holdings.append(try ValuedHolding(record, books: books, price: price))
+      }
+      return try Portfolio(account, holdings: holdings)
+    } catch {
+      throw .internalError
+    }
+  }
+
+  /// At the prices in memory now; nil where a day has begun since, with which more differs.
+  func revalued(in state: MarketState) -> AccountHoldings? {
+    var revalued = self
+    for (symbol, price) in prices {
+      guard let place = state.directory.meant(by: symbol), let figures = state.figures[place.index]
+      else { continue }
+      guard figures.tradingDay == price.day else { return nil }
+      revalued.prices[symbol]?.last = figures.price ?? figures.previousClose
+      revalued.prices[symbol]?.previousClose = figures.previousClose
+      revalued.prices[symbol]?.isStale =
+        state.lostAt != nil || state.stalled[state.directory[place].sourceName] != nil
+    }
+    return revalued
+  }
+}
+
 // MARK: - Reading
 
 extension TradingService {
   /// What an account holds, at the prices in memory: cash and shares as of one moment.
   func portfolio(of account: PaperAccount) async throws(Problem) -> Portfolio {
+    try await holdings(of: account).portfolio()
+  }
+
+  func holdings(of account: PaperAccount) async throws(Problem) -> AccountHoldings {
     let state = memory.state
     if !state.isLoaded { throw .storeAway }
     let id = account.id
@@ -117,7 +157,7 @@ extension TradingService {
     while true {
       let prices = try await prices(of: symbols, state: state)
       let days = prices.mapValues(\.day)
-      let (books, records) = try await run { (connection) throws(AppStoreError) in
+      let (books, records) = try await reading.run { (connection) throws(AppStoreError) in
         try connection.inSnapshot { () throws(AppStoreError) in
           (
             try LedgerTable(connection).balances(of: [id])[id] ?? [:],
@@ -134,16 +174,7 @@ extension TradingService {
       var account = account
       account.available = books[Book(.cash, .available)] ?? .zero
       account.frozen = books[Book(.cash, .frozen)] ?? .zero
-      do throws(ExactDecimalError) {
-        var holdings: [ValuedHolding] = []
-        for record in records {
-          guard let price = prices[record.symbol] else { continue }
-          holdings.append(try ValuedHolding(record, books: books, price: price))
-        }
-        return try Portfolio(account, holdings: holdings)
-      } catch {
-        throw .internalError
-      }
+      return AccountHoldings(account: account, books: books, records: records, prices: prices)
     }
   }
 

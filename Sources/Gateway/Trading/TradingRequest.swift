@@ -15,8 +15,8 @@ struct TradingRequest: Sendable {
   /// Of the path.
   var id: Int64 { arguments.integer("id") ?? 0 }
 
-  /// Of the client, or a new one.
-  var key: String { arguments["Idempotency-Key"] ?? TradingService.newKey() }
+  /// Of the client.
+  var key: String? { arguments["Idempotency-Key"] }
 
   /// - Throws: 400 where it is not the JSON that is expected.
   func body<Body: Decodable>(_ type: Body.Type) throws(Problem) -> Body {

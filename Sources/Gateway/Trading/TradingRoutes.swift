@@ -62,7 +62,11 @@ package struct TradingRoutes: Sendable {
       ]
     ) { arguments, _, context in
       let identity = try context.principal.identity(with: .trade)
-      return try await respond(self, TradingRequest(identity: identity, arguments: arguments))
+      return try await service.changing(for: identity) { (service) async throws(Problem) in
+        try await respond(
+          TradingRoutes(service: service),
+          TradingRequest(identity: identity, arguments: arguments))
+      }
     }
   }
 
@@ -72,7 +76,13 @@ package struct TradingRoutes: Sendable {
     made: (Int64) async throws(Problem) -> Answer
   ) async throws(Problem) -> Answer {
     let sent = try await service.execute(request, in: account, key: asked.key)
-    if let id = sent.made, sent.isDone { return try await made(id) }
+    if let id = sent.made,
+      let whole = try await service.insist(on: { () async throws(Problem) in
+        try await made(id)
+      })
+    {
+      return whole
+    }
     var answer = Answer.own(.accepted, location: "/v1/commands/\(sent.id)") { text in
       text.object { command in
         command.member("id") { $0.string(String(sent.id)) }

@@ -3,15 +3,21 @@ import Foundation
 import HTTPTypes
 import Market
 import PaperTrading
+import Platform
 import Reader
 
 /// Accounts, orders and holdings on paper, for every API that offers them. Nothing is executed
 /// here: what changes an account is a command, inserted once for each key, and the broker's outcome
 /// is what the request is answered with.
 package struct TradingService: Sendable {
-  let store: AppStore
   let memory: MarketMemory
   let pool: QueryPool
+  /// The connection that is used.
+  private var store: AppStore
+  /// Of lists and portfolios, which can take long.
+  private let reads: AppStore
+  /// Of requests that change something: no list is read over it.
+  private let changes: AppStore
   private let waiters: OutcomeWaiters
 
   /// - Parameter waitMilliseconds: how long a request waits for the broker.
@@ -19,41 +25,103 @@ package struct TradingService: Sendable {
     url: String, store: AppStore, memory: MarketMemory, pool: QueryPool, waitMilliseconds: Int
   ) {
     self.store = store
+    reads = store
+    changes = AppStore(url: url, pendingMax: OutcomeWaiters.waitingMax)
     self.memory = memory
     self.pool = pool
     waiters = OutcomeWaiters(url: url, milliseconds: waitMilliseconds)
   }
 
+  /// What only reads, also within a request that changes something.
+  var reading: TradingService {
+    var service = self
+    service.store = reads
+    return service
+  }
+
   // MARK: Commands
+
+  /// Runs a request that changes something: in a place among those who wait, of which each user has
+  /// few, and over the connection of such requests.
+  /// - Throws: what `body` throws; 429 where the user has too many under way, 503 where all have.
+  func changing<Value: Sendable>(
+    for identity: Principal.Identity,
+    _ body: (TradingService) async throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    var service = self
+    service.store = changes
+    let changing = service
+    return try await waiters.withPlace(of: identity.userID) { () async throws(Problem) in
+      try await body(changing)
+    }
+  }
+
+  /// How many requests wait for the broker.
+  package var waiting: Int { waiters.waiting }
 
   /// A command that was sent, and whether the broker has executed it.
   struct Sent: Sendable, Hashable {
     var id: Int64
+    /// Under which it was sent.
+    var key: String
     /// What it made, an order or a posting; nil where the broker did not answer in time.
     var made: Int64?
     var isDone: Bool
   }
 
   /// Sends a request and waits for what becomes of it.
-  /// - Parameter key: the same one is the same command, whoever sends it again.
-  /// - Throws: why it was refused; 409 where the key was used for another request.
+  /// - Parameter key: the same one is the same command, whoever sends it again; nil: the client
+  ///   has none.
+  /// - Throws: why it was refused; 409 where the key was used for another request, or where it is
+  ///   not known whether the request of a client without a key was stored.
   func execute(
-    _ request: CommandRequest, in account: Int64, key: String
+    _ request: CommandRequest, in account: Int64, key: String?
   ) async throws(Problem) -> Sent {
-    try await waiters.withPlace { () async throws(Problem) in
-      let keyed = KeyedRequest(accountID: account, key: key, request: request)
-      let sent = try await run { (connection) throws(AppStoreError) in
-        try CommandTable(connection).send([keyed])
-      }
-      guard case .command(let id, let known)? = sent.first else { throw .otherRequestOfKey }
-      let outcome = if let known { known } else { await waiters.outcome(of: id) }
-      guard let outcome else { return Sent(id: id, made: nil, isDone: false) }
-      if !outcome.isDone { throw Problem(refusal: outcome.answer) }
-      return Sent(id: id, made: outcome.made, isDone: true)
-    }
+    let made = key ?? UUID().uuidString.lowercased()
+    let sent = try await send(KeyedRequest(accountID: account, key: made, request: request))
+    // Who has a key can send the same again: for who has none that would be another order.
+    guard let sent else { throw key == nil ? .outcomeUnknown(key: made) : .storeAway }
+    guard case .command(let id, let known) = sent else { throw .otherRequestOfKey }
+    let outcome = if let known { known } else { await waiters.outcome(of: id) }
+    guard let outcome else { return Sent(id: id, key: made, made: nil, isDone: false) }
+    if !outcome.isDone { throw Problem(refusal: outcome.answer) }
+    return Sent(id: id, key: made, made: outcome.made, isDone: true)
   }
 
-  static func newKey() -> String { UUID().uuidString.lowercased() }
+  /// Sends a request, again where it may have arrived: under its key it is one command.
+  /// - Returns: nil where it is not known whether it did.
+  /// - Throws: 503 where it did not.
+  private func send(_ request: KeyedRequest) async throws(Problem) -> SentCommand? {
+    let isSent = Locked(false)
+    let attempt = { () async throws(Problem) -> SentCommand in
+      try await run { (connection) throws(AppStoreError) in
+        isSent.withLock { $0 = true }
+        return try CommandTable(connection).send([request])[0]
+      }
+    }
+    return try await insist(if: { isSent.withLock { $0 } }, on: attempt)
+  }
+
+  private static let insistingMilliseconds = 2_000
+  private static let retryMilliseconds = 100
+
+  /// Tries what a database that is away for a moment cannot do, until time is up.
+  /// - Parameter isWanted: whether to try again.
+  /// - Returns: nil where it could not be done in time.
+  func insist<Value: Sendable>(
+    if isWanted: () -> Bool = { true }, on body: () async throws(Problem) -> Value
+  ) async throws(Problem) -> Value? {
+    let deadline = ContinuousClock.now + .milliseconds(Self.insistingMilliseconds)
+    while true {
+      do throws(Problem) {
+        return try await body()
+      } catch {
+        guard error.status == .serviceUnavailable, isWanted() else { throw error }
+      }
+      guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
+      try? await Task.sleep(for: .milliseconds(Self.retryMilliseconds))
+    }
+  }
 
   // MARK: Reading
 
@@ -126,6 +194,21 @@ extension CommandOutcome {
 extension Problem {
   static let unknownOrder = Problem(
     .notFound, code: "unknown_order", title: "There is no order of this number.")
+
+  static let tooManyOfUser = Problem(
+    .tooManyRequests, code: "too_many_waiting",
+    title: "\(OutcomeWaiters.waitingOfUserMax) requests of this user wait for the broker; send "
+      + "more when some are answered.", headers: [.retryAfter: "1"])
+
+  /// - Parameter key: under which the same request can be sent again, and is carried out once.
+  static func outcomeUnknown(key: String) -> Problem {
+    Problem(
+      .conflict, code: outcomeUnknownCode,
+      title: "It is not known whether the request was carried out: look before you send it again. "
+        + "Under the key \(key) (Idempotency-Key, client_order_id) it is the same request.")
+  }
+
+  static let outcomeUnknownCode = "outcome_unknown"
 
   static let tooManyWaiting = Problem(
     .serviceUnavailable, code: "too_many_waiting",

@@ -10,6 +10,10 @@ import PaperTrading
 enum AlpacaID: String, Sendable {
   case account = "0000000a"
   case order = "0000000b"
+  /// Of a command that was refused, in place of an order's.
+  case command = "0000000c"
+  /// What happened to an order.
+  case event = "0000000e"
 
   /// 60 bits.
   private static let digits = 15
@@ -138,10 +142,8 @@ extension Problem {
       faults: [Fault(field: field, expected: "a value that is offered", found: found)])
   }
 
-  static let pendingCode = "pending"
-
   /// Whether what was asked may still be done.
-  var isUndecided: Bool { status == .serviceUnavailable || code == Self.pendingCode }
+  var isUndecided: Bool { status == .serviceUnavailable || code == Self.outcomeUnknownCode }
 
   /// Alpaca answers 422 to a value that is not valid, and 400 to what is no JSON.
   var asUnprocessable: Problem {

@@ -105,7 +105,7 @@ extension AlpacaTradingRoutes {
         let id = try await routes.owned(call)
         let next = try await routes.execute(
           .replace(order: id, change), of: call, key: body.clientOrderID)
-        return routes.answer(try await routes.order(next, of: call))
+        return routes.answer(try await routes.made(next, of: call))
       },
       route(
         "/v2/orders/{order_id}", method: .delete, summary: "Alpaca: cancels an order.",
@@ -141,7 +141,7 @@ extension AlpacaTradingRoutes {
       throw error.asUnprocessable
     }
     let id = try await execute(.order(request), of: call, key: body.clientOrderID)
-    return answer(try await order(id, of: call))
+    return answer(try await made(id, of: call))
   }
 
   private func list(_ call: AlpacaCall) async throws(Problem) -> Answer {

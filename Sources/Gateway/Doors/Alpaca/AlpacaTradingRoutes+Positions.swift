@@ -57,7 +57,7 @@ extension AlpacaTradingRoutes {
         let holding = try await routes.holding(call)
         let quantity = try call.quantity(of: holding.record.quantity)
         let id = try await routes.sell(holding, quantity: quantity, of: call)
-        return routes.answer(try await routes.order(id, of: call))
+        return routes.answer(try await routes.made(id, of: call))
       },
       route(
         "/v2/positions", method: .delete,
@@ -106,7 +106,7 @@ extension AlpacaTradingRoutes {
     for holding in try await service.portfolio(of: call.account).holdings {
       do throws(Problem) {
         let id = try await sell(holding, quantity: holding.record.quantity, of: call)
-        results.append((holding, .success(try await order(id, of: call))))
+        results.append((holding, .success(try await made(id, of: call))))
       } catch {
         if error.isUndecided { throw error }
         results.append((holding, .failure(error)))

@@ -33,10 +33,21 @@ struct AlpacaTradingRoutes: Sendable {
       door: AlpacaDoor.door
     ) { arguments, _, context in
       let identity = try context.principal.identity(with: scope)
-      let account = try await service.account(nil, of: identity)
-      return try await respond(
-        self, AlpacaCall(account: account, identity: identity, arguments: arguments))
+      if method == .get {
+        return try await self.respond(to: identity, arguments, respond)
+      }
+      return try await service.changing(for: identity) { (service) async throws(Problem) in
+        try await AlpacaTradingRoutes(service: service).respond(to: identity, arguments, respond)
+      }
     }
+  }
+
+  private func respond(
+    to identity: Principal.Identity, _ arguments: Arguments, _ respond: Responding
+  ) async throws(Problem) -> Answer {
+    let account = try await service.account(nil, of: identity)
+    return try await respond(
+      self, AlpacaCall(account: account, identity: identity, arguments: arguments))
   }
 
   /// Sends a command; without an outcome in time its client must look it up: 409, which it does not
@@ -45,15 +56,24 @@ struct AlpacaTradingRoutes: Sendable {
   func execute(
     _ request: CommandRequest, of call: AlpacaCall, key: String? = nil
   ) async throws(Problem) -> Int64 {
-    let key = key ?? TradingService.newKey()
     let sent = try await service.execute(request, in: call.account.id, key: key)
-    guard sent.isDone else {
-      throw Problem(
-        .conflict, code: Problem.pendingCode,
-        title: "The broker did not answer in time, and may execute the request later: look it up "
-          + "by its client_order_id \(key).")
+    guard let made = sent.made else { throw .outcomeUnknown(key: sent.key) }
+    return made
+  }
+
+  /// The order that a command made.
+  /// - Throws: 409 where it cannot be read: 503 would have some clients send the command again.
+  func made(_ id: Int64, of call: AlpacaCall) async throws(Problem) -> OrderRecord {
+    let record = try await service.insist { () async throws(Problem) in
+      try await order(id, of: call)
     }
-    return sent.made ?? 0
+    guard let record else {
+      throw Problem(
+        .conflict, code: Problem.outcomeUnknownCode,
+        title: "The request was carried out as order \(AlpacaID.order.text(id)), which cannot be "
+          + "read now: look it up.")
+    }
+    return record
   }
 
   func order(_ id: Int64, of call: AlpacaCall) async throws(Problem) -> OrderRecord {
