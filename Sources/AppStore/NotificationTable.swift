@@ -58,38 +58,20 @@ package struct NotificationTable {
     return try notifications(Self.readInbox, parameters)
   }
 
-  private static let readNew = Statement(
-    name: "read_new_notifications",
+  private static let readSome = Statement(
+    name: "read_some_notifications",
     sql: """
       select \(columns)
       from notification n
-      where n.id > $1::bigint
-      order by n.id
-      limit $2::integer
+      where n.id = any ($1::bigint[])
+        and n.deleted_at is null
       """)
 
-  /// Of all users, the oldest first. Ids are in the order of commits, so none comes later.
-  package func notifications(
-    after id: Int64, limit: Int32
-  ) throws(AppStoreError) -> [AlertNotification] {
+  /// Of any users; those that were taken out of the inbox are left out.
+  func notifications(_ ids: [Int64]) throws(AppStoreError) -> [AlertNotification] {
     var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
-    parameters.add { $0.int32(limit) }
-    return try notifications(Self.readNew, parameters)
-  }
-
-  private static let readLast = Statement(
-    name: "read_last_notification",
-    sql: """
-      select coalesce(max(id), 0)
-      from notification
-      """)
-
-  /// The newest id; 0: there is none.
-  package func last() throws(AppStoreError) -> Int64 {
-    try connection.read(Self.readLast, context: Self.context) { (row) throws(StoreError) in
-      try row.int64()
-    }.first ?? 0
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    return try notifications(Self.readSome, parameters)
   }
 
   private func notifications(

@@ -69,6 +69,20 @@ package struct OrderTable {
         and o.account_id in \(ofUser)
       """)
 
+  private static let readAny = read(
+    "read_paper_orders_of_all", page: "where o.id = any ($1::bigint[])")
+
+  /// Of any users, for who passes on to each what is that user's.
+  static func orders(
+    _ ids: [Int64], over connection: AppConnection
+  ) throws(AppStoreError) -> [OrderRecord] {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    return try connection.read(readAny, with: parameters, context: context) {
+      (row) throws(StoreError) in try row.orderRecord()
+    }
+  }
+
   private static let readByKey = read(
     "read_paper_order_by_key",
     page: """

@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 3 then
+  if found > 4 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 3', found);
+      message = format('the database has candled_app schema version %s, newer than 4', found);
   end if;
 end
 $version$;
@@ -1050,6 +1050,117 @@ before delete or truncate on notification
 for each statement
 execute function refuse_change();
 
+-- What streams pass on: an outbox of each user, by whose numbers a stream resumes.
+--
+-- The broker adds to it, and every gateway that writes notifications; `outbox_cursor` is locked
+-- until their transactions end, so that ids are in the order of commits, and numbers without a gap.
+
+create table if not exists outbox_cursor (
+  is_only boolean primary key default true,
+  last_id bigint not null default 0,
+  constraint outbox_cursor_is_one check (is_only)
+);
+comment on table outbox_cursor is 'One row: whoever adds to the outbox locks it.';
+insert into outbox_cursor default values on conflict do nothing;
+
+create table if not exists outbox (
+  id bigint primary key,
+  user_id bigint not null references app_user on delete restrict,
+  number bigint not null,
+  kind text not null,
+  refers_to bigint not null,
+  part integer,
+  constraint outbox_number_is_one unique (user_id, number),
+  constraint outbox_kind_is_known check (kind in ('order', 'refusal', 'notification')),
+  constraint outbox_part_is_an_event check ((kind = 'order') = (part is not null))
+);
+comment on table outbox is 'What became of users'' orders, and what alerts fired. Rows only come.';
+comment on column outbox.id is 'Of all users, in the order of commits.';
+comment on column outbox.number is 'Of the user''s rows, from 1 without a gap.';
+comment on column outbox.refers_to is 'An order, a command that was refused, or a notification.';
+comment on column outbox.part is 'The event of the order.';
+
+create or replace function add_to_outbox()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled_app, pg_temp
+as $function$
+declare
+  users bigint[];
+  things bigint[];
+  parts integer[];
+  last bigint;
+begin
+  case tg_argv[0]
+    when 'order' then
+      select
+        array_agg(a.user_id order by e.order_id, e.sequence),
+        array_agg(e.order_id order by e.order_id, e.sequence),
+        array_agg(e.sequence order by e.order_id, e.sequence)
+      into users, things, parts
+      from added e
+      join paper_order o on o.id = e.order_id
+      join account a on a.id = o.account_id;
+    when 'refusal' then
+      select array_agg(a.user_id order by c.sequence), array_agg(c.id order by c.sequence)
+      into users, things
+      from added c
+      join account a on a.id = c.account_id
+      where c.kind = 'order'
+        and c.outcome = 'refused';
+    when 'notification' then
+      select array_agg(user_id order by id), array_agg(id order by id)
+      into users, things
+      from added;
+  end case;
+  if users is null then
+    return null;
+  end if;
+  update outbox_cursor
+  set last_id = last_id + cardinality(users)
+  returning last_id - cardinality(users) into last;
+  insert into outbox (id, user_id, number, kind, refers_to, part)
+  select
+    last + s.place,
+    s.user_id,
+    coalesce(
+      (select max(number) from outbox where user_id = s.user_id), 0)
+      + row_number() over (partition by s.user_id order by s.place),
+    tg_argv[0],
+    s.thing,
+    s.part
+  from unnest(users, things, parts) with ordinality as s (user_id, thing, part, place);
+  perform pg_notify('candled_app_outbox', '');
+  return null;
+end
+$function$;
+comment on function add_to_outbox is
+  'Adds what happened to the outbox of its user, and wakes the gateways.';
+
+create or replace trigger added_to_outbox
+after insert on order_event
+referencing new table as added
+for each statement
+execute function add_to_outbox('order');
+
+create or replace trigger added_to_outbox
+after update on command
+referencing new table as added
+for each statement
+execute function add_to_outbox('refusal');
+
+create or replace trigger added_to_outbox
+after insert on notification
+referencing new table as added
+for each statement
+execute function add_to_outbox('notification');
+
+create or replace trigger only_grows
+before update or delete or truncate on outbox
+for each statement
+execute function refuse_change();
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -1163,18 +1274,18 @@ begin
   grant select, insert, update, delete on fill_checkpoint to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
-  grant select on book, transaction_log to candled_app;
+  grant select on book, transaction_log, outbox, outbox_cursor to candled_app;
   grant execute on function schema_objects() to candled_app;
   grant execute on function lead_broker() to candled_app;
 end
 $grants$;
 
 delete from schema_version
-where version < 3;
+where version < 4;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  3,
+  4,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -22,9 +22,14 @@ extension Gateway {
   ) async throws {
     let loops = MultiThreadedEventLoopGroup.singleton
     let (parts, streams, alerts) = parts(control: control, loops: loops)
-    let alertFollower = try AlertFollower(
-      url: options.databaseURL, watch: alerts.watch, outbox: alerts.outbox, log: log)
+    let alertFollower = try AlertFollower(url: options.databaseURL, watch: alerts, log: log)
     defer { alertFollower.stop() }
+    let outboxFollower = try parts.outbox.map { (outbox) throws(StoreError) in
+      try OutboxFollower(url: options.databaseURL, outbox: outbox, log: log)
+    }
+    defer { outboxFollower?.stop() }
+    let portfolios = parts.portfolios
+    async let _: Void? = portfolios?.run()
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
     try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
@@ -43,7 +48,7 @@ extension Gateway {
   ///   - loops: the server must run on them.
   package func parts(
     control: AccessControl, loops: any EventLoopGroup
-  ) -> (parts: Parts, streams: StreamHub, alerts: Alerting) {
+  ) -> (parts: Parts, streams: StreamHub, alerts: AlertWatch) {
     var settings = StreamSettings(
       isAnonymousAllowed: control.options.anonymous,
       isOriginAllowed: { origin, host in
@@ -62,25 +67,18 @@ extension Gateway {
       mine.routes + TradingRoutes(service: trading).routes + DoorRegistry.trading(trading)
       + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
-    let alerting = Alerting(
-      watch: AlertWatch(memory: memory),
-      outbox: NotificationOutbox { rows in
-        hub.notify(Dictionary(grouping: rows, by: \.userID).mapValues { $0.map(\.json) })
-      })
-    parts.sinks = [hub, alerting.watch]
+    let alerts = AlertWatch(memory: memory)
+    parts.sinks = [hub, alerts]
     parts.streams = hub
-    parts.alerts = alerting.watch
-    return (parts, hub, alerting)
-  }
-
-  /// What an `AlertFollower` works on.
-  package struct Alerting: Sendable {
-    package let watch: AlertWatch
-    package let outbox: NotificationOutbox
+    parts.alerts = alerts
+    parts.outbox = Outbox(memory: memory, hub: hub)
+    parts.portfolios = PortfolioFeed(service: trading, hub: hub)
+    return (parts, hub, alerts)
   }
 
   private func streamServices(control: AccessControl) -> StreamServices {
-    StreamServices(
+    let outboxes = AppStore(url: options.databaseURL)
+    return StreamServices(
       market: { [memory] in memory.state },
       updates: { [memory, ring] seq in
         switch ring.updates(after: seq, epoch: memory.state.epoch) {
@@ -91,10 +89,17 @@ extension Gateway {
       admit: { peer in control.admittance(of: peer) },
       isInForce: { grant in
         guard let id = Int64(grant.identity) else { return true }
-        return control.directory.identity(ofToken: id)?.scopes.contains(.market) ?? false
+        guard let identity = control.directory.identity(ofToken: id) else { return false }
+        let isOfUser = grant.userID == nil || identity.scopes.contains(.account)
+        return isOfUser && identity.scopes.contains(.market)
       },
       resolve: { [memory] in memory.state.directory.place(spelling: $0) },
       authorize: { credential, peer in control.grant(for: credential, from: peer) },
+      outbox: { [memory] userID, number in
+        try? await outboxes.run { (connection) throws(AppStoreError) in
+          try Outbox.page(of: userID, after: number, over: connection, in: memory.state)
+        }
+      },
       feeds: { [memory] in memory.state.feeds(at: .now) },
       count: { [counters] path, status in counters.count(route: path, status: status) })
   }

@@ -16,7 +16,7 @@ package struct GatewayOptions: Sendable {
   package var connectionsMax = 12_000
   package var queryConnections = QueryPool.connectionsDefault
   /// How long a request waits for the broker of paper trading.
-  package var commandMilliseconds = 5_000
+  package var commandMilliseconds = 2_000
 
   package init(listen: ListenAddress, databaseURL: String) {
     self.listen = listen
@@ -48,6 +48,10 @@ package struct Gateway: Sendable {
     package var streams: StreamHub?
     /// nil: alerts are not looked at.
     package var alerts: AlertWatch?
+    /// nil: streams get nothing of their users'.
+    package var outbox: Outbox?
+    /// nil: streams get no portfolios.
+    package var portfolios: PortfolioFeed?
 
     package init() {}
   }
@@ -106,7 +110,7 @@ package struct Gateway: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await watchLeader(for: follower) }
-      await awaitQuotes()
+      await awaitQuotes(parts.outbox)
       do {
         try await application.runService()
       } catch is CancellationError {
@@ -118,12 +122,12 @@ package struct Gateway: Sendable {
     }
   }
 
-  /// Clients come back at once after a restart: they find quotes. Without a database it listens all
-  /// the same.
-  private func awaitQuotes() async {
+  /// Clients come back at once after a restart: they find quotes, and miss nothing of their own.
+  /// Without a database it listens all the same.
+  private func awaitQuotes(_ outbox: Outbox?) async {
     for _ in 0..<Self.quoteLooksMax {
       let state = memory.state
-      if state.isLoaded || state.lostAt != nil { return }
+      if state.isLoaded && outbox?.isBegun ?? true || state.lostAt != nil { return }
       try? await Task.sleep(for: .milliseconds(Self.quoteLookMilliseconds))
     }
   }

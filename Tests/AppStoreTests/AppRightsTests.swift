@@ -22,7 +22,8 @@ import Testing
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
     "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""),
     "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
-    "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""),
+    "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""), "outbox": ("s", "", ""),
+    "outbox_cursor": ("s", "", ""),
   ]
 
   /// What is not about one table of the schema.
@@ -46,6 +47,7 @@ import Testing
     ("select candled_app.guard_order()", false),
     ("select candled_app.notify_commands()", false),
     ("select candled_app.guard_notification()", false),
+    ("select candled_app.add_to_outbox()", false),
     ("alter table candled_app.notification disable trigger notification_is_constant", false),
     ("alter table candled_app.entry disable trigger only_grows", false),
     ("alter table candled_app.posting disable trigger posting_is_balanced", false),

@@ -131,7 +131,7 @@ import Testing
     let gateway = try await market.gateway(writes: false)
     let body = #"{"stockSymbol":"sh600000","condition":"above","threshold":"90"}"#
     #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
-    let watch = gateway.alerting.watch
+    let watch = gateway.watch
     watch.use(try market.book())
     _ = watch.takeTasks()
     for last in 10..<30 { try await market.trade(last: Int64(last), high: 30) }
@@ -222,8 +222,9 @@ final class AlertMarket: Sendable {
 final class AlertGateway: Sendable {
   let gateway: Gateway
   let parts: Gateway.Parts
-  let alerting: Gateway.Alerting
+  let watch: AlertWatch
   private let follower: AlertFollower?
+  private let outboxFollower: OutboxFollower?
   private let following: Task<Void, Never>
   private let table: RouteTable
   private let secret: TokenSecret
@@ -234,14 +235,15 @@ final class AlertGateway: Sendable {
     let gateway = Gateway(
       GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: url), log: quietLog)
     let made = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton)
-    (self.gateway, parts, alerting, self.secret) = (gateway, made.parts, made.alerts, secret)
+    (self.gateway, parts, watch, self.secret) = (gateway, made.parts, made.alerts, secret)
     table = gateway.table(parts)
     let sinks = made.parts.sinks
     following = Task { await gateway.follower(sinks: sinks).run() }
     follower =
       writes
-      ? try AlertFollower(
-        url: url, watch: alerting.watch, outbox: alerting.outbox, log: quietLog) : nil
+      ? try AlertFollower(url: url, watch: watch, log: quietLog) : nil
+    let outbox = try #require(made.parts.outbox)
+    outboxFollower = writes ? try OutboxFollower(url: url, outbox: outbox, log: quietLog) : nil
     try await waitForSeq(seq)
   }
 
@@ -249,6 +251,7 @@ final class AlertGateway: Sendable {
 
   func stop() {
     follower?.stop()
+    outboxFollower?.stop()
     following.cancel()
   }
 
@@ -273,7 +276,7 @@ final class AlertGateway: Sendable {
   }
 
   func waitForArmed(_ count: Int) async throws {
-    try await wait { alerting.watch.armedCount == count }
+    try await wait { watch.armedCount == count }
   }
 
   func waitForSeq(_ seq: Int64) async throws {

@@ -57,6 +57,17 @@ actor StandInBroker {
     }
   }
 
+  /// Its day is over.
+  func expire(_ id: Int64) throws {
+    try change { (_, _) throws(AppStoreError) in
+      guard let account = rows[id]?.ledger.placed.account else { throw .unknownAccount }
+      var ledger = try self.ledger(of: account)
+      try booking { () throws(LedgerRefusal) in
+        record(try ledger.end(id), as: .expired, event: .expired)
+      }
+    }
+  }
+
   /// The next day begins: what was bought may be sold.
   func settle(_ account: Int64) throws {
     try change { (_, _) throws(AppStoreError) in

@@ -6,6 +6,7 @@ import NIOPosix
 import Operations
 import Postgres
 import TestSupport
+import Testing
 
 @testable import Gateway
 
@@ -19,7 +20,11 @@ final class TradingFixture: Sendable {
   let alice: String
   let bob: String
   let reader: String
+  /// Of alice, for the market alone.
+  let viewer: String
   private let running: Task<Void, Never>?
+  private let outboxFollower: OutboxFollower
+  private let valuing: Task<Void, Never>
 
   init(hasBroker: Bool = true, commandMilliseconds: Int = 20_000) async throws {
     served = try await ServedFixture(commandMilliseconds: commandMilliseconds)
@@ -34,15 +39,25 @@ final class TradingFixture: Sendable {
     alice = try make("alice", "a", [.market, .account, .trade])
     bob = try make("bob", "b", [.market, .account, .trade])
     reader = try make("alice", "r", [.market, .account])
+    viewer = try make("alice", "v", [.market])
     let control = AccessControl(.init(), directory: TokenDirectory())
     control.directory.replace(with: try tokens.inForce())
-    parts =
+    let made =
       served.gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
+    parts = made
     table = served.gateway.table(parts)
+    outboxFollower = try OutboxFollower(
+      url: served.gateway.options.databaseURL, outbox: try #require(made.outbox), log: quietLog)
+    let portfolios = try #require(made.portfolios)
+    valuing = Task { await portfolios.run() }
     running = hasBroker ? Task { [broker] in await broker.run() } : nil
   }
 
-  deinit { running?.cancel() }
+  deinit {
+    running?.cancel()
+    outboxFollower.stop()
+    valuing.cancel()
+  }
 
   func ask(
     _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, key: String? = nil,
@@ -69,13 +84,15 @@ final class TradingFixture: Sendable {
   }
 
   /// - Returns: its number.
-  func buy(_ quantity: Int, limit: String, _ symbol: String = "sh600000") async throws -> Int64 {
+  func buy(
+    _ quantity: Int, limit: String, _ symbol: String = "sh600000", key: String? = nil
+  ) async throws -> Int64 {
     let reply = try await ask(
       .post, "/v1/orders",
       """
       {"stockSymbol":"\(symbol)","side":"buy","type":"limit","quantity":"\(quantity)",
       "limitPrice":"\(limit)"}
-      """)
+      """, key: key)
     return Int64(try reply.json["id"] as? String ?? "") ?? 0
   }
 }

@@ -14,7 +14,6 @@ import Postgres
 package final class AlertFollower: Sendable {
   private let url: String
   private let watch: AlertWatch
-  private let outbox: NotificationOutbox
   private let log: Logger
 
   private static let reloadMilliseconds: Int32 = 60_000
@@ -26,11 +25,10 @@ package final class AlertFollower: Sendable {
   /// Begins at once.
   /// - Throws: `transient` if the system has no thread to give.
   package init(
-    url: String, watch: AlertWatch, outbox: NotificationOutbox, log: Logger
+    url: String, watch: AlertWatch, log: Logger
   ) throws(StoreError) {
     self.url = url
     self.watch = watch
-    self.outbox = outbox
     self.log = log
     do throws(ThreadError) {
       try DetachedThread.start(name: "alerts") { self.run() }
@@ -77,14 +75,12 @@ package final class AlertFollower: Sendable {
       try AppStoreError.asStoreError { () throws(AppStoreError) in
         // Before anything is read, so that no change falls between.
         try NoticeTable(connection).listen()
-        try outbox.begin(connection)
       }
       var writer = NoticeWriter(connection: connection, watch: watch)
       var isDue = true
       while !watch.isStopped {
         let due = isDue
         try AppStoreError.asStoreError { () throws(AppStoreError) in
-          if due { try outbox.publish(connection) }
           try writer.turn(isDue: due)
         }
         loaded()

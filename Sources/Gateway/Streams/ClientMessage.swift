@@ -49,6 +49,8 @@ struct ChannelRequest: Equatable, Sendable, Decodable {
 struct ChannelsRequest: Equatable, Sendable {
   var id: RequestID?
   var after: ResumePoint?
+  /// What the client has of its user's outbox.
+  var afterN: Int64?
   let channels: [ChannelRequest]
 }
 
@@ -72,7 +74,10 @@ enum ClientMessage: Equatable, Sendable {
     switch (fields.action, fields.token, fields.channels) {
     case ("auth", let token?, _): self = .authenticate(token: token, id: id)
     case ("subscribe", _, let channels?):
-      self = .subscribe(ChannelsRequest(id: id, after: fields.after, channels: channels))
+      self = .subscribe(
+        ChannelsRequest(
+          id: id, after: fields.after, afterN: fields.afterN.map { max($0, 0) },
+          channels: channels))
     case ("unsubscribe", _, let channels?):
       self = .unsubscribe(ChannelsRequest(id: id, channels: channels))
     case ("ping", _, _): self = .ping(id: id)
@@ -87,6 +92,7 @@ enum ClientMessage: Equatable, Sendable {
     let action: String
     var token: String?
     var after: ResumePoint?
+    var afterN: Int64?
     var channels: [ChannelRequest]?
   }
 }

@@ -47,10 +47,34 @@ extension Follower {
       access.isGranted = true
       reply(.authenticated(id: access.requestID))
     }
-    guard !isClosed else { return [] }
-    let waiting = inbox.waiting
-    inbox.waiting = []
-    return waiting.flatMap { handle($0, in: market, resolve: resolve) }
+    return handleWaiting(in: market, resolve: resolve)
+  }
+
+  /// Where the user's outbox ends is known now, so that what is stored from then on can be sent.
+  /// - Parameter number: nil: the database cannot be read.
+  mutating func outboxStarted(
+    at number: Int64?, in market: StreamMarket, resolve: Resolver
+  ) -> [FollowerAction] {
+    guard !isClosed, let request = outbox.starting else { return [] }
+    (access.isPending, outbox.starting) = (false, nil)
+    var actions: [FollowerAction] = []
+    if let number {
+      outbox.begin(at: number)
+      actions = handle(.subscribe(request), in: market, resolve: resolve)
+    } else {
+      reply(.failed(id: request.id, .storeAway))
+    }
+    return actions + handleWaiting(in: market, resolve: resolve)
+  }
+
+  private mutating func handleWaiting(
+    in market: StreamMarket, resolve: Resolver
+  ) -> [FollowerAction] {
+    var actions: [FollowerAction] = []
+    while !isClosed, !access.isPending, !inbox.waiting.isEmpty {
+      actions += handle(inbox.waiting.removeFirst(), in: market, resolve: resolve)
+    }
+    return actions
   }
 
   private mutating func handle(
@@ -90,12 +114,16 @@ extension Follower {
       reply(.failed(id: request.id, .tooManySymbols))
       return []
     }
-    if wanted.wantsNotices {
-      guard notices.isAllowed else {
+    if !wanted.ofUser.isEmpty {
+      guard outbox.isAllowed else {
         reply(.failed(id: request.id, .accountRequired))
         return []
       }
-      notices.isFollowed = true
+      if outbox.last == nil, request.afterN == nil {
+        (access.isPending, outbox.starting) = (true, request)
+        return [.startOutbox]
+      }
+      outbox.follow(wanted.ofUser, after: request.afterN)
     }
     let followsLog = !logs.isEmpty
     let added = wanted.prices.places.filter { !prices.contains($0) }
@@ -105,6 +133,7 @@ extension Follower {
     var answer = FollowerOutput.Subscribed(
       id: request.id, channels: wanted.channels, unknown: wanted.unknown, to: market.seq)
     let resumption = request.after.map { Resumption(from: $0, for: wanted.logs, in: market) }
+    if !wanted.ofUser.isEmpty { answer.number = outbox.sent }
     answer.isRecovered = resumption.map { $0.failure == nil }
     answer.from = resumption.flatMap { $0.failure == nil ? $0.seq : nil }
     reply(.subscribed(answer))
@@ -143,7 +172,7 @@ extension Follower {
 
   private mutating func unsubscribe(_ wanted: Wanted, id: RequestID?) -> [FollowerAction] {
     let before = prices
-    if wanted.wantsNotices { notices.end() }
+    outbox.end(wanted.ofUser)
     if wanted.namesAllPrices { prices = PlaceSet() } else { prices.subtract(wanted.prices) }
     for (channel, series) in wanted.logs.channels {
       logs.remove(series, from: channel)

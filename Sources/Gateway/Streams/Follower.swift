@@ -14,7 +14,9 @@ struct Follower: Sendable {
   var prices = PlaceSet()
   var logs = LogInterests()
   /// Of the token's user.
-  var notices = Notices()
+  var outbox = OutboxCursor()
+  /// Of the user's accounts, what the client has not got.
+  private var portfolios: [Int64: [UInt8]] = [:]
   var jobs: [Job] = []
   var lag = Lag()
   private(set) var replies: [FollowerOutput] = []
@@ -69,6 +71,8 @@ struct Follower: Sendable {
     let seq: Int64?
     /// nil: it follows no log.
     let log: LogCursor?
+    /// Of the user's outbox; nil: it follows none.
+    var number: Int64?
   }
 
   private struct HeldCommits: Equatable, Sendable {
@@ -85,14 +89,24 @@ struct Follower: Sendable {
     guard !isClosed else { return }
     isClosed = true
     (jobs, lag.prices, lag.log, stall) = ([], nil, nil, nil)
-    notices = Notices()
+    outbox = OutboxCursor()
+    portfolios = [:]
     replies.append(.close(reason))
   }
 
-  /// Something of the user's was stored.
-  mutating func notified(_ objects: [[UInt8]]) {
-    guard !isClosed, notices.isFollowed else { return }
-    if !notices.add(objects) { close(.tooSlow) }
+  var followsPortfolios: Bool { outbox.channels.contains(.portfolios) }
+
+  /// By account: the newest alone is of use.
+  mutating func received(portfolios newest: [Int64: [UInt8]]) {
+    if followsPortfolios { portfolios.merge(newest) { $1 } }
+  }
+
+  /// Of another user's nothing is sent any more.
+  mutating func forgetUser() { (outbox, portfolios) = (OutboxCursor(), [:]) }
+
+  /// What of the user's was read from the database.
+  mutating func received(_ page: OutboxPage) {
+    if !outbox.receive(page) { reply(.failed(id: nil, .unknownNumber)) }
   }
 
   // MARK: The market
@@ -138,7 +152,12 @@ struct Follower: Sendable {
     in market: StreamMarket, now: Int64, isAlone: Bool = true
   ) -> FollowerOutput? {
     if !replies.isEmpty { return replies.removeFirst() }
-    if let objects = notices.take() { return .notifications(objects: objects) }
+    if let taken = outbox.take() {
+      return .updates(taken.channel, number: outbox.sent ?? 0, items: taken.items)
+    }
+    if let account = portfolios.keys.min(), let json = portfolios.removeValue(forKey: account) {
+      if followsPortfolios { return .portfolios(objects: [json]) }
+    }
     guard access.isGranted, !isClosed else { return nil }
     if let output = nextOfJobs(in: market) ?? nextLive(in: market, now: now) { return output }
     held = HeldCommits()
@@ -150,7 +169,7 @@ struct Follower: Sendable {
 
   /// Whether `next` may have something.
   func hasMore(in market: StreamMarket, now: Int64) -> Bool {
-    guard replies.isEmpty, notices.isEmpty else { return true }
+    guard replies.isEmpty, outbox.isEmpty, portfolios.isEmpty else { return true }
     guard access.isGranted, !isClosed else { return false }
     return !jobs.isEmpty || lag.prices != nil && now >= lag.pricesDueAt
       || (lag.log?.after ?? market.seq) < market.seq
@@ -255,7 +274,7 @@ struct Follower: Sendable {
     }
     return Reached(
       seq: owesSnapshot ? nil : min(lag.prices?.since ?? market.seq, log.after),
-      log: logs.isEmpty ? nil : log)
+      log: logs.isEmpty ? nil : log, number: outbox.isFollowed ? outbox.sent : nil)
   }
 
   // MARK: Time

@@ -37,6 +37,10 @@ final class FollowerConnection: ChannelInboundHandler {
   private var slot = -1
   private var identity: String?
   private var grant: StreamGrant?
+  /// Whose outbox is delivered to it.
+  private var followedUser: Int64?
+  /// Whose portfolios are.
+  private var valuedUser: Int64?
   /// As the channel announces it.
   private var isWritable = true
   private var isDraining = false
@@ -54,7 +58,7 @@ final class FollowerConnection: ChannelInboundHandler {
     grant = opening.grant
     follower = Follower(
       isAnonymousAllowed: opening.isAnonymousAllowed, now: MonotonicClock.milliseconds())
-    follower.notices.isAllowed = grant?.userID != nil
+    follower.outbox.isAllowed = grant?.userID != nil
   }
 
   // MARK: The channel
@@ -86,6 +90,8 @@ final class FollowerConnection: ChannelInboundHandler {
     streams.remove(slot: slot, following: follower.prices.places)
     if let identity { streams.connections.remove(identity) }
     identity = nil
+    follow(nil)
+    followPortfolios(of: nil)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -169,9 +175,21 @@ final class FollowerConnection: ChannelInboundHandler {
     drain(now: now)
   }
 
-  func notified(_ objects: [Int64: [[UInt8]]], now: Int64) {
-    guard let objects = grant?.userID.flatMap({ objects[$0] }) else { return }
-    follower.notified(objects)
+  func deliver(_ items: [Int64: [OutboxItem]], now: Int64) {
+    guard let items = followedUser.flatMap({ items[$0] }) else { return }
+    follower.outbox.receive(items)
+    drain(now: now)
+  }
+
+  func deliver(portfolios: [Int64: [Int64: [UInt8]]], now: Int64) {
+    guard let newest = valuedUser.flatMap({ portfolios[$0] }) else { return }
+    follower.received(portfolios: newest)
+    drain(now: now)
+  }
+
+  func recheckOutbox(now: Int64) {
+    guard followedUser != nil else { return }
+    follower.outbox.recheck()
     drain(now: now)
   }
 
@@ -211,8 +229,14 @@ final class FollowerConnection: ChannelInboundHandler {
     case .failure(let problem) where problem.isForNow: return .refused(.tryAgainLater)
     case .success, .failure: return .refused(.forbidden)
     }
+    if grant.userID != self.grant?.userID {
+      // Nothing of the user before.
+      follower.forgetUser()
+      follow(nil)
+      followPortfolios(of: nil)
+    }
     self.grant = grant
-    follower.notices.isAllowed = grant.userID != nil
+    follower.outbox.isAllowed = grant.userID != nil
     if identity == grant.identity { return .granted }
     let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
     guard mayOpen else { return .refused(.tooManyConnections) }
@@ -227,6 +251,7 @@ final class FollowerConnection: ChannelInboundHandler {
       case .watch(let places): streams.watch(places, slot: slot)
       case .unwatch(let places): streams.unwatch(places, slot: slot)
       case .authorize(let credential): authorize(credential)
+      case .startOutbox: readOutbox(after: nil)
       }
     }
   }
@@ -239,6 +264,53 @@ final class FollowerConnection: ChannelInboundHandler {
       let grant = await authorize(credential, peer)
       connection.eventLoop.execute { connection.value.authorized(grant) }
     }
+  }
+
+  // MARK: The outbox
+
+  private func follow(_ userID: Int64?) {
+    guard followedUser != userID else { return }
+    if let followedUser { streams.users.remove(followedUser) }
+    if let userID { streams.users.add(userID) }
+    followedUser = userID
+  }
+
+  private func followPortfolios(of userID: Int64?) {
+    guard valuedUser != userID else { return }
+    if let valuedUser { streams.portfolios.leave(valuedUser) }
+    valuedUser = userID
+    if let userID { follower.received(portfolios: streams.portfolios.follow(userID)) }
+  }
+
+  /// - Parameter number: nil: only how far it goes.
+  private func readOutbox(after number: Int64?) {
+    guard let userID = grant?.userID else { return }
+    // Before it is read, so that nothing falls between.
+    follow(userID)
+    let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
+    let read = streams.services.outbox
+    Task {
+      let page = await read(userID, number)
+      connection.eventLoop.execute {
+        connection.value.received(page, of: userID, after: number)
+      }
+    }
+  }
+
+  private func received(_ page: OutboxPage?, of userID: Int64, after number: Int64?) {
+    guard context != nil, userID == followedUser else { return }
+    if number == nil {
+      perform(follower.outboxStarted(at: page?.last, in: streams.market, resolve: resolver))
+    } else if let page {
+      follower.received(page)
+    } else {
+      let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
+      connection.eventLoop.scheduleTask(in: .milliseconds(StreamLimits.outboxRetryMilliseconds)) {
+        connection.value.follower.outbox.readFailed()
+        connection.value.drain(now: MonotonicClock.milliseconds())
+      }
+    }
+    drain(now: MonotonicClock.milliseconds())
   }
 
   // MARK: Writing
@@ -259,7 +331,13 @@ final class FollowerConnection: ChannelInboundHandler {
       follower.blocked(bufferedBytes: bufferedBytes, now: now)
     }
     streams.setDeadline(follower.deadline, slot: slot)
-    if follower.isClosed { finish() }
+    if follower.isClosed { return finish() }
+    if let number = follower.outbox.nextRead() { readOutbox(after: number) }
+    let valued = follower.followsPortfolios ? grant?.userID : nil
+    if valued != valuedUser {
+      followPortfolios(of: valued)
+      drain(now: now)
+    }
   }
 
   /// One write of about the high water mark.

@@ -52,36 +52,6 @@ extension Follower {
     var interests: LogInterests
   }
 
-  /// What of the user's was stored since the subscription; what was before is in the inbox.
-  struct Notices: Equatable, Sendable {
-    /// Whether the token has a user who may follow them.
-    var isAllowed = false
-    var isFollowed = false
-    private var waiting: [[UInt8]] = []
-
-    var isEmpty: Bool { waiting.isEmpty }
-
-    mutating func end() { (isFollowed, waiting) = (false, []) }
-
-    /// - Returns: false if more wait than are kept.
-    mutating func add(_ objects: [[UInt8]]) -> Bool {
-      waiting += objects
-      return waiting.count <= StreamLimits.noticesWaitingMax
-    }
-
-    /// What fits into a message.
-    mutating func take() -> [[UInt8]]? {
-      if waiting.isEmpty { return nil }
-      var bytes = 0
-      let count = waiting.prefix { object in
-        bytes += object.count + 1
-        return bytes <= StreamLimits.objectBytesMax
-      }.count
-      defer { waiting.removeFirst(max(count, 1)) }
-      return Array(waiting.prefix(max(count, 1)))
-    }
-  }
-
   /// How many messages a client may still send, and what waits for an authorization.
   struct Inbox: Equatable, Sendable {
     private var thousandths = StreamLimits.messagesPerSecondMax * 1_000

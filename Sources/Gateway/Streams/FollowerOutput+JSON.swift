@@ -7,7 +7,7 @@ extension FollowerOutput {
   /// Whether a client that resumes may name the seq that is reached with this message.
   var isResumable: Bool {
     switch self {
-    case .snapshot, .prices, .log, .heartbeat: true
+    case .snapshot, .prices, .log, .updates, .heartbeat: true
     default: false
     }
   }
@@ -56,7 +56,7 @@ extension FollowerOutput {
       object.member("at") { $0.string(now.description) }
       object.member("stale") { $0.boolean(market.lostAt != nil) }
       object.member("feeds") { $0.encoded(feeds()) }
-    case .snapshot, .prices, .log, .notifications, .close: break
+    case .snapshot, .prices, .log, .updates, .portfolios, .close: break
     }
   }
 
@@ -72,7 +72,8 @@ extension FollowerOutput {
     case .snapshot: "snapshot"
     case .prices: "stock-prices"
     case .log(let type, _, _): type.rawValue
-    case .notifications: "notifications"
+    case .updates(let channel, _, _): channel.rawValue
+    case .portfolios: UserChannel.portfolios.rawValue
     case .slow: "slow"
     case .heartbeat: "heartbeat"
     case .close: "close"
@@ -87,6 +88,7 @@ extension FollowerOutput.Subscribed {
     if let isRecovered { object.member("recovered") { $0.boolean(isRecovered) } }
     if let from { object.member("from") { $0.integer(from) } }
     object.member("to") { $0.integer(to) }
+    if let number { object.member("n") { $0.integer(number) } }
   }
 }
 
@@ -131,6 +133,8 @@ extension StreamError {
     case .tooManyChannels: "too_many_channels"
     case .authenticationRequired: "unauthenticated"
     case .accountRequired: "forbidden"
+    case .storeAway: "store_away"
+    case .unknownNumber: "unknown_number"
     }
   }
 
@@ -147,7 +151,10 @@ extension StreamError {
       "a symbol has at most \(StreamLimits.symbolBytesMax) bytes and no control characters"
     case .tooManySymbols: "at most \(StreamLimits.symbolsMax) symbols on a channel"
     case .tooManyChannels: "at most \(StreamLimits.channelsMax) channels in a message"
-    case .accountRequired: "notifications need a token with the scope account"
+    case .accountRequired: "what is a user's own needs a token with the scope account"
+    case .storeAway: "the database cannot be read now: subscribe again later"
+    case .unknownNumber:
+      "afterN is beyond the outbox: read the orders and the inbox again; what comes is sent"
     case .authenticationRequired: "send {\"action\":\"auth\",\"token\":\"…\"} first"
     }
   }

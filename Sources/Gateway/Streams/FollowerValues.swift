@@ -42,6 +42,8 @@ enum StreamError: Equatable, Sendable {
   case tooManyChannels
   case authenticationRequired
   case accountRequired
+  case storeAway
+  case unknownNumber
 }
 
 /// How an authentication ended.
@@ -53,6 +55,8 @@ enum StreamAdmission: Equatable, Sendable {
 /// What the connection does outside the stream of messages.
 enum FollowerAction: Equatable, Sendable {
   case authorize(StreamCredential)
+  /// To find out where the user's outbox ends.
+  case startOutbox
   /// Changes of these series' quotes concern the follower from now on.
   case watch([SeriesPlace])
   case unwatch([SeriesPlace])
@@ -77,7 +81,9 @@ enum FollowerOutput: Equatable, Sendable {
   /// `seq` is where the follower resumes after this message.
   case prices(seq: Int64, objects: [[UInt8]])
   case log(type: LogType, seq: Int64, objects: [[UInt8]])
-  case notifications(objects: [[UInt8]])
+  /// Of the user's own; the number is where the follower resumes after this message.
+  case updates(UserChannel, number: Int64, items: [OutboxItem])
+  case portfolios(objects: [[UInt8]])
   case slow(conflated: Int)
   case heartbeat(seq: Int64)
   case close(StreamClose)
@@ -90,6 +96,8 @@ enum FollowerOutput: Equatable, Sendable {
     var isRecovered: Bool?
     var from: Int64?
     let to: Int64
+    /// Of the user's outbox; nil: no channel of it is meant.
+    var number: Int64?
   }
 
   struct Snapshot: Equatable, Sendable {

@@ -97,8 +97,12 @@ struct OutputEncoder {
       return (
         Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8), objects
       )
-    case .notifications(let objects):
-      return (Array("{\"type\":\"notifications\",\"data\":[".utf8), objects)
+    case .portfolios(let objects):
+      let head = "{\"type\":\"\(UserChannel.portfolios.rawValue)\",\"data\":["
+      return (Array(head.utf8), objects)
+    case .updates(let channel, let number, let items):
+      let head = "{\"type\":\"\(channel.rawValue)\",\"n\":\(number),\"data\":["
+      return (Array(head.utf8), items.map(\.json))
     case .snapshot(let snapshot):
       let head = """
         {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq)\
@@ -128,8 +132,10 @@ extension Follower.Reached {
 
   /// Of an event's id.
   fileprivate func suffix(behind seq: Int64) -> String {
-    guard let log = log(behind: seq) else { return "" }
-    return log.position == 0 ? "-\(log.after)" : "-\(log.after)-\(log.position)"
+    let outbox = number.map { ".\($0)" } ?? ""
+    guard let log = log(behind: seq) else { return outbox }
+    let position = log.position == 0 ? "" : "-\(log.position)"
+    return "-\(log.after)\(position)\(outbox)"
   }
 }
 

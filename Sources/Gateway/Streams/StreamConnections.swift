@@ -29,3 +29,19 @@ final class StreamConnections: Sendable {
     }
   }
 }
+
+/// Whose outboxes streams follow, over all event loops.
+final class StreamUsers: Sendable {
+  private let counts = Locked<[Int64: Int]>([:])
+
+  var followed: Set<Int64> { counts.withLock { Set($0.keys) } }
+
+  func add(_ userID: Int64) { counts.withLock { $0[userID, default: 0] += 1 } }
+
+  func remove(_ userID: Int64) {
+    counts.withLock { counts in
+      let left = counts[userID, default: 1] - 1
+      counts[userID] = left > 0 ? left : nil
+    }
+  }
+}

@@ -8,6 +8,8 @@ package final class StreamHub: FeedSink {
   let services: StreamServices
   let settings: StreamSettings
   let connections: StreamConnections
+  let users = StreamUsers()
+  let portfolios = PortfolioBoard()
   private let wasLoaded: Locked<Bool>
   let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
 
@@ -44,10 +46,25 @@ package final class StreamHub: FeedSink {
     }
   }
 
-  /// - Parameter objects: notifications as JSON objects, by user.
-  package func notify(_ objects: [Int64: [[UInt8]]]) {
+  /// - Parameter items: what was added to outboxes, by user.
+  func deliver(_ items: [Int64: [OutboxItem]]) {
     for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).notify(objects) }
+      box.eventLoop.execute { self.streams(in: box).deliver(items) }
+    }
+  }
+
+  /// - Parameter portfolios: those that changed, by user and account.
+  func deliver(portfolios changed: [Int64: [Int64: [UInt8]]]) {
+    portfolios.note(changed)
+    for box in loops.values {
+      box.eventLoop.execute { self.streams(in: box).deliver(portfolios: changed) }
+    }
+  }
+
+  /// Something may have been added that was not delivered.
+  func recheckOutboxes() {
+    for box in loops.values {
+      box.eventLoop.execute { self.streams(in: box).recheckOutboxes() }
     }
   }
 
@@ -69,8 +86,8 @@ package final class StreamHub: FeedSink {
   private func streams(in box: NIOLoopBoundBox<StreamLoop?>) -> StreamLoop {
     if let streams = box.value { return streams }
     let streams = StreamLoop(
-      eventLoop: box.eventLoop, services: services, connections: connections,
-      connectionsMax: settings.connectionsMax)
+      eventLoop: box.eventLoop, services: services, connections: connections, users: users,
+      portfolios: portfolios, connectionsMax: settings.connectionsMax)
     box.value = streams
     let period = TimeAmount.milliseconds(StreamLimits.tickMilliseconds)
     box.eventLoop.scheduleRepeatedTask(initialDelay: period, delay: period) { [weak self] task in

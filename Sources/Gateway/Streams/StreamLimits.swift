@@ -1,8 +1,9 @@
 /// The bounds of a stream, and where each number comes from.
 
 package enum StreamLimits {
-  /// Of notifications that a follower has not taken: then it reads its inbox.
-  static let noticesWaitingMax = 1_000
+  /// Of a user's own things that a follower has not taken: what comes behind is read again later.
+  static let outboxWaitingMax = 1_000
+  static let outboxRetryMilliseconds: Int64 = 1_000
   /// What a client may send in one frame, and in one message of several frames.
   static let frameBytesMax = 16 << 10
   static let messageBytesMax = 64 << 10

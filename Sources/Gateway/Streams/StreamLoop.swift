@@ -7,6 +7,8 @@ final class StreamLoop {
   let eventLoop: any EventLoop
   let services: StreamServices
   let connections: StreamConnections
+  let users: StreamUsers
+  let portfolios: PortfolioBoard
   /// For each token.
   let connectionsMax: Int
   private(set) var market: StreamMarket
@@ -25,12 +27,14 @@ final class StreamLoop {
 
   init(
     eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections,
-    connectionsMax: Int
+    users: StreamUsers, portfolios: PortfolioBoard, connectionsMax: Int
   ) {
     self.eventLoop = eventLoop
     self.connectionsMax = connectionsMax
     self.services = services
     self.connections = connections
+    self.users = users
+    self.portfolios = portfolios
     market = StreamMarket(services.market(), ring: services.updates)
   }
 
@@ -136,9 +140,19 @@ final class StreamLoop {
   }
 
   /// By user.
-  func notify(_ objects: [Int64: [[UInt8]]]) {
+  func deliver(_ items: [Int64: [OutboxItem]]) {
     let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.notified(objects, now: now) }
+    for connection in connected { connection?.deliver(items, now: now) }
+  }
+
+  func deliver(portfolios: [Int64: [Int64: [UInt8]]]) {
+    let now = MonotonicClock.milliseconds()
+    for connection in connected { connection?.deliver(portfolios: portfolios, now: now) }
+  }
+
+  func recheckOutboxes() {
+    let now = MonotonicClock.milliseconds()
+    for connection in connected { connection?.recheckOutbox(now: now) }
   }
 
   func goAway() {

@@ -72,12 +72,15 @@ struct StreamRequest: Equatable, Sendable {
         every: name == "stock-prices" ? arguments["every"] : nil,
         intervals: arguments.list("intervals"))
     }
+    // Behind a dot the number of the user's outbox.
+    let parts = arguments["Last-Event-ID"]?.split(separator: ".") ?? []
     return ChannelsRequest(
-      after: arguments["Last-Event-ID"].flatMap(resumePoint), channels: channels)
+      after: parts.first.flatMap(resumePoint),
+      afterN: parts.count > 1 ? Int64(parts[1]) : nil, channels: channels)
   }
 
   /// "epoch-seq", "epoch-seq-logSeq" or "epoch-seq-logSeq-logPosition".
-  private static func resumePoint(_ text: String) -> ResumePoint? {
+  private static func resumePoint(_ text: Substring) -> ResumePoint? {
     let numbers = text.split(separator: "-").map { Int64($0) }
     guard (2...4).contains(numbers.count), let epoch = numbers[0], let seq = numbers[1] else {
       return nil

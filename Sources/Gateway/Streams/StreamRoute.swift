@@ -16,7 +16,9 @@ enum StreamRoute {
         example: "sh600519,sz000001"),
       Parameter(
         "channels", .list(countMax: StreamLimits.channelsMax),
-        summary: "stock-prices if absent; candles, gaps, minute-complete, market.",
+        summary:
+          "stock-prices if absent; candles, gaps, minute-complete, market; and of the token's "
+          + "user order-updates, notifications, portfolio-updates.",
         example: "stock-prices,candles"),
       Parameter(
         "every",
@@ -32,7 +34,8 @@ enum StreamRoute {
         "Last-Event-ID",
         .matching(
           TextPattern(
-            "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19}){0,2}$", expectation: "the id of an event")),
+            "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19}){0,2}([.][0-9]{1,19})?$",
+            expectation: "the id of an event")),
         in: .header, summary: "Where the stream goes on.", example: "1783302600000000-120"),
     ], answer: .string, contentType: "text/event-stream", problems: [.serviceUnavailable],
     isStream: true

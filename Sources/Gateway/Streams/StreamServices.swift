@@ -42,7 +42,7 @@ package enum StreamAdmittance: Sendable, Hashable {
   case unlimited
 }
 
-/// Each is called on event loops and must return at once; `authorize` alone may wait.
+/// Each is called on event loops and must return at once; `authorize` and `outbox` may wait.
 package struct StreamServices: Sendable {
   /// The newest published state. What it holds must be in `updates` already.
   package var market: @Sendable () -> MarketState
@@ -57,6 +57,9 @@ package struct StreamServices: Sendable {
   /// nil: refused.
   package var authorize:
     @Sendable (StreamCredential, StreamPeer) async -> Result<StreamGrant, Problem>
+  /// A part of the user's outbox, behind a number; without one only how far it goes. nil: the
+  /// database cannot be read.
+  package var outbox: @Sendable (_ userID: Int64, _ after: Int64?) async -> OutboxPage?
   /// The state of each source: a JSON array.
   package var feeds: @Sendable () -> [UInt8]
   /// A request for a stream was answered.
@@ -72,6 +75,9 @@ package struct StreamServices: Sendable {
       @escaping @Sendable (StreamCredential, StreamPeer) async -> Result<
         StreamGrant, Problem
       >,
+    outbox: @escaping @Sendable (_ userID: Int64, _ after: Int64?) async -> OutboxPage? = {
+      _, _ in nil
+    },
     feeds: @escaping @Sendable () -> [UInt8],
     count: @escaping @Sendable (_ path: String, _ status: Int) -> Void = { _, _ in }
   ) {
@@ -81,6 +87,7 @@ package struct StreamServices: Sendable {
     self.isInForce = isInForce
     self.resolve = resolve
     self.authorize = authorize
+    self.outbox = outbox
     self.feeds = feeds
     self.count = count
   }

@@ -12,7 +12,7 @@ struct Wanted: Equatable, Sendable {
   private(set) var errors: [StreamError] = []
   /// `stock-prices` without symbols: all that are followed, when they are to be no longer.
   private(set) var namesAllPrices = false
-  private(set) var wantsNotices = false
+  private(set) var ofUser: Set<UserChannel> = []
 
   /// Whether there is something to do.
   var isUsable: Bool { !channels.isEmpty }
@@ -44,11 +44,14 @@ struct Wanted: Equatable, Sendable {
       add(.named(places), to: .gaps, named: channel.name)
     case "gaps": add(.all, to: .gaps, named: channel.name)
     case "minute-complete": add(.all, to: .minuteComplete, named: channel.name)
-    case "notifications":
-      wantsNotices = true
-      channels.append(SubscribedChannel(name: channel.name, count: nil))
     case "market": add(.all, to: .market, named: channel.name)
-    default: errors.append(.unknownChannel(String(channel.name.prefix(32))))
+    default:
+      if let own = UserChannel(rawValue: channel.name) {
+        ofUser.insert(own)
+        channels.append(SubscribedChannel(name: channel.name, count: nil))
+      } else {
+        errors.append(.unknownChannel(String(channel.name.prefix(32))))
+      }
     }
   }
 

@@ -33,7 +33,7 @@ struct AlpacaError: Error, Hashable, Sendable {
     case .tooManySymbols, .tooManyChannels: self.init(code: 405, text: "symbol limit exceeded")
     case .authenticationRequired, .accountRequired: self.init(code: 401, text: "not authenticated")
     case .malformed, .unknownAction, .unknownChannel, .invalidEvery, .invalidInterval,
-      .invalidSymbol:
+      .invalidSymbol, .storeAway, .unknownNumber:
       self.init(code: 400, text: "invalid syntax")
     }
   }

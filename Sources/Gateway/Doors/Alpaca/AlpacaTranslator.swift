@@ -149,7 +149,7 @@ final class AlpacaTranslator: StreamTranslator {
     case .resync: [encoded(AlpacaError.missed.message)]
     case .slow: [encoded(AlpacaError.slow.message)]
     case .close(let reason): AlpacaError(reason).map { [encoded($0.message)] } ?? []
-    case .log, .notifications, .heartbeat, .pong: []
+    case .log, .updates, .portfolios, .heartbeat, .pong: []
     }
   }
 

@@ -1,36 +1,8 @@
-/// Passes new notifications on to the user's streams, each once to each gateway.
+/// Alerts and notifications as the API shows them.
 
 import Alerts
 import AppStore
 import Market
-import Platform
-
-package final class NotificationOutbox: Sendable {
-  /// The newest that was passed on; nil: it is not known where to begin.
-  private let last = Locked<Int64?>(nil)
-  private let pass: @Sendable ([AlertNotification]) -> Void
-
-  private static let rowsMax: Int32 = 1_000
-
-  package init(pass: @escaping @Sendable ([AlertNotification]) -> Void) { self.pass = pass }
-
-  /// After a lost connection it goes on where it was.
-  func begin(_ connection: AppConnection) throws(AppStoreError) {
-    if last.withLock({ $0 }) != nil { return }
-    let newest = try NotificationTable(connection).last()
-    last.withLock { $0 = newest }
-  }
-
-  func publish(_ connection: AppConnection) throws(AppStoreError) {
-    while let after = last.withLock({ $0 }) {
-      let rows = try NotificationTable(connection).notifications(
-        after: after, limit: Self.rowsMax)
-      guard let newest = rows.last?.id else { return }
-      last.withLock { $0 = newest }
-      pass(rows)
-    }
-  }
-}
 
 extension AlertNotification {
   /// As the inbox and streams show it.
@@ -50,12 +22,6 @@ extension AlertNotification {
     object.member("seq") { $0.integer(position.seq) }
     object.member("observedAt") { $0.string(position.at.description) }
     object.member("at") { $0.string(storedAt.description) }
-  }
-
-  var json: [UInt8] {
-    var writer = JSONWriter()
-    writer.object { writeMembers(to: &$0) }
-    return writer.bytes
   }
 }
 

@@ -1,0 +1,36 @@
+import Market
+import Postgres
+
+/// How far the ledger of an account is: while that stays, so do cash and holdings.
+package struct AccountVersion: Sendable, Hashable {
+  package var userID: Int64
+  package var accountID: Int64
+  /// Of its newest posting; 0: there is none.
+  package var sequence: Int64
+
+  private static let read = Statement(
+    name: "read_account_versions",
+    sql: """
+      select
+        a.user_id, a.id, (
+          select coalesce(max(p.sequence), 0)
+          from posting p
+          where p.account_id = a.id)
+      from account a
+      where a.user_id = any ($1::bigint[])
+      order by a.id
+      """)
+
+  /// Of these users' accounts.
+  package static func all(
+    of users: [Int64], over connection: AppConnection
+  ) throws(AppStoreError) -> [AccountVersion] {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(users, type: .int8) { $0.int64($1) } }
+    return try connection.read(read, with: parameters, context: "accounts") {
+      (row) throws(StoreError) in
+      AccountVersion(
+        userID: try row.int64(), accountID: try row.int64(), sequence: try row.int64())
+    }
+  }
+}

@@ -1,0 +1,287 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// A row of the outbox: that something of a user happened.
+package struct OutboxRow: Sendable, Hashable {
+  /// Of all users, in the order of commits.
+  package var id: Int64
+  package var userID: Int64
+  /// Of the user's rows, from 1 without a gap.
+  package var number: Int64
+  package var content: Content
+
+  package enum Content: Sendable, Hashable {
+    case order(Int64, event: Int32)
+    /// A command that was refused.
+    case refusal(command: Int64)
+    case notification(Int64)
+  }
+}
+
+/// What happened to an order, and the order as it is now.
+package struct OrderUpdate: Sendable, Hashable {
+  package var order: OrderRecord
+  /// `accepted`, `fill` and so on.
+  package var kind: String
+  package var at: Timestamp
+  package var fill: Fill?
+  /// Whether its account is the user's first.
+  package var isOfFirstAccount: Bool
+
+  package struct Fill: Sendable, Hashable {
+    package var price: ExactDecimal
+    package var quantity: ExactDecimal
+    /// Of the order, with this one.
+    package var filledSoFar: ExactDecimal
+    /// What the account holds of the symbol now.
+    package var held: ExactDecimal
+  }
+}
+
+/// An order that the broker refused: it never was one.
+package struct RefusedOrder: Sendable, Hashable {
+  package var commandID: Int64
+  package var accountID: Int64
+  package var key: String
+  package var request: OrderRequest
+  package var sentAt: Timestamp
+  package var answeredAt: Timestamp
+  /// A code, and a sentence behind a colon.
+  package var answer: String
+  package var isOfFirstAccount: Bool
+}
+
+/// The outbox: what streams of a user pass on, for those who read it in order.
+package struct OutboxTable {
+  private let connection: AppConnection
+  private static let context = "outbox"
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  /// From now on what is added is notified to this connection.
+  package func listen() throws(AppStoreError) {
+    try connection.execute("listen candled_app_outbox", context: "listen")
+  }
+
+  // MARK: Rows
+
+  private static let columns = "id, user_id, number, kind, refers_to, part"
+
+  private static let readLast = Statement(
+    name: "read_outbox_cursor",
+    sql: """
+      select last_id
+      from outbox_cursor
+      """)
+
+  /// The newest id; 0: there is none.
+  package func last() throws(AppStoreError) -> Int64 {
+    try connection.read(Self.readLast, context: Self.context) { (row) throws(StoreError) in
+      try row.int64()
+    }.first ?? 0
+  }
+
+  private static let readNew = Statement(
+    name: "read_outbox",
+    sql: """
+      select \(columns)
+      from outbox
+      where id > $1::bigint
+      order by id
+      limit $2::integer
+      """)
+
+  /// Of all users, oldest first.
+  package func rows(after id: Int64, limit: Int32) throws(AppStoreError) -> [OutboxRow] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(id) }
+    parameters.add { $0.int32(limit) }
+    return try rows(Self.readNew, parameters)
+  }
+
+  private static let readOfUser = Statement(
+    name: "read_outbox_of_user",
+    sql: """
+      select \(columns)
+      from outbox
+      where user_id = $1::bigint
+        and number > $2::bigint
+      order by number
+      limit $3::integer
+      """)
+
+  /// Of one user, oldest first.
+  package func rows(
+    of userID: Int64, after number: Int64, limit: Int32
+  ) throws(AppStoreError) -> [OutboxRow] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(number) }
+    parameters.add { $0.int32(limit) }
+    return try rows(Self.readOfUser, parameters)
+  }
+
+  private static let readLastOfUser = Statement(
+    name: "read_last_of_outbox",
+    sql: """
+      select coalesce(max(number), 0)
+      from outbox
+      where user_id = $1::bigint
+      """)
+
+  /// The newest number of a user; 0: there is none.
+  package func lastNumber(of userID: Int64) throws(AppStoreError) -> Int64 {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    return try connection.read(Self.readLastOfUser, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }.first ?? 0
+  }
+
+  private func rows(
+    _ statement: Statement, _ parameters: borrowing WireParameters
+  ) throws(AppStoreError) -> [OutboxRow] {
+    try connection.read(statement, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let (id, userID, number) = (try row.int64(), try row.int64(), try row.int64())
+      let (kind, thing, part) = (try row.text(), try row.int64(), try row.optionalInt32())
+      let content: OutboxRow.Content
+      switch (kind, part) {
+      case ("order", let part?): content = .order(thing, event: part)
+      case ("refusal", nil): content = .refusal(command: thing)
+      case ("notification", nil): content = .notification(thing)
+      default: throw row.malformed()
+      }
+      return OutboxRow(id: id, userID: userID, number: number, content: content)
+    }
+  }
+
+  // MARK: Contents
+
+  private static let readEvents = Statement(
+    name: "read_outbox_events",
+    sql: """
+      select
+        b.id, e.kind, e.at, o.account_id = (
+          select min(id)
+          from account
+          where user_id = b.user_id),
+        f.price, f.quantity, f.filled_so_far, (
+          select coalesce(sum(balance), 0)
+          from book
+          where account_id = o.account_id
+            and unit = o.symbol
+            and kind in ('sellable', 'today', 'frozen'))
+      from outbox b
+      join order_event e on e.order_id = b.refers_to
+        and e.sequence = b.part
+      join paper_order o on o.id = e.order_id
+      left join fill f on f.order_id = e.order_id
+        and f.posting_sequence = e.posting_sequence
+      where b.id = any ($1::bigint[])
+        and b.kind = 'order'
+      """)
+
+  /// By id of the row: what happened to orders.
+  package func updates(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: OrderUpdate] {
+    let orderOfRow: [(row: Int64, order: Int64)] = rows.compactMap { row in
+      guard case .order(let order, _) = row.content else { return nil }
+      return (row.id, order)
+    }
+    if orderOfRow.isEmpty { return [:] }
+    var orders: [Int64: OrderRecord] = [:]
+    let ids = Set(orderOfRow.map(\.order))
+    for order in try OrderTable.orders(ids.sorted(), over: connection) {
+      orders[order.order.id] = order
+    }
+    var recordOfRow: [Int64: OrderRecord] = [:]
+    for (row, order) in orderOfRow { recordOfRow[row] = orders[order] }
+    var updates: [Int64: OrderUpdate] = [:]
+    let found = try connection.read(
+      Self.readEvents, with: Self.ids(orderOfRow.map(\.row)), context: Self.context
+    ) { (row) throws(StoreError) in
+      (
+        id: try row.int64(), kind: try row.text(), at: try row.timestamp(),
+        isFirst: try row.bool(), fill: try row.updateFill()
+      )
+    }
+    for event in found {
+      guard let order = recordOfRow[event.id] else { continue }
+      updates[event.id] = OrderUpdate(
+        order: order, kind: event.kind, at: event.at, fill: event.fill,
+        isOfFirstAccount: event.isFirst)
+    }
+    return updates
+  }
+
+  private static let readRefusals = Statement(
+    name: "read_outbox_refusals",
+    sql: """
+      select
+        b.id, c.id, c.account_id, c.idempotency_key, c.body, c.sent_at, c.answered_at, c.answer,
+        c.account_id = (
+          select min(id)
+          from account
+          where user_id = b.user_id)
+      from outbox b
+      join command c on c.id = b.refers_to
+      where b.id = any ($1::bigint[])
+        and b.kind = 'refusal'
+      """)
+
+  /// By id of the row: orders that were refused.
+  package func refusals(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: RefusedOrder] {
+    let ids = rows.filter { if case .refusal = $0.content { true } else { false } }.map(\.id)
+    if ids.isEmpty { return [:] }
+    let found = try connection.read(
+      Self.readRefusals, with: Self.ids(ids), context: Self.context
+    ) { (row) throws(StoreError) in
+      (try row.int64(), try row.refusedOrder())
+    }
+    var refusals: [Int64: RefusedOrder] = [:]
+    for (id, refusal) in found { refusals[id] = refusal }
+    return refusals
+  }
+
+  /// By number of the notification.
+  package func notifications(
+    _ rows: [OutboxRow]
+  ) throws(AppStoreError) -> [Int64: AlertNotification] {
+    let ids: [Int64] = rows.compactMap { row in
+      guard case .notification(let id) = row.content else { return nil }
+      return id
+    }
+    if ids.isEmpty { return [:] }
+    var found: [Int64: AlertNotification] = [:]
+    for notification in try NotificationTable(connection).notifications(ids) {
+      found[notification.id] = notification
+    }
+    return found
+  }
+
+  private static func ids(_ ids: [Int64]) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    return parameters
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func updateFill() throws(StoreError) -> OrderUpdate.Fill? {
+    let (price, quantity, filled) = (
+      try optionalNumeric(), try optionalNumeric(), try optionalNumeric()
+    )
+    let held = try numeric()
+    guard let price, let quantity, let filled else { return nil }
+    return OrderUpdate.Fill(price: price, quantity: quantity, filledSoFar: filled, held: held)
+  }
+
+  fileprivate mutating func refusedOrder() throws(StoreError) -> RefusedOrder {
+    let (id, account, key, body) = (try int64(), try int64(), try text(), try text())
+    guard case .order(let request)? = CommandRequest(text: body) else { throw malformed() }
+    return RefusedOrder(
+      commandID: id, accountID: account, key: key, request: request, sentAt: try timestamp(),
+      answeredAt: try timestamp(), answer: try text(), isOfFirstAccount: try bool())
+  }
+}

@@ -1,0 +1,167 @@
+/// Values the portfolios that streams follow, once a second, and passes on those that changed. While
+/// they are followed that costs the database one statement a second; an account is read again only
+/// after its ledger grew, when a day begins, and once a minute.
+
+import AppStore
+import Market
+import PaperTrading
+import Platform
+
+package actor PortfolioFeed {
+  private let service: TradingService
+  private let hub: StreamHub
+  /// By account.
+  private var known: [Int64: Known] = [:]
+
+  private struct Known {
+    let sequence: Int64
+    let readAt: ContinuousClock.Instant
+    let holdings: AccountHoldings
+    var json: [UInt8] = []
+  }
+
+  private static let periodMilliseconds = 1_000
+  /// Of instruments without quotes, whose prices are those of bars.
+  private static let readSecondsMax = 60
+
+  init(service: TradingService, hub: StreamHub) {
+    self.service = service
+    self.hub = hub
+  }
+
+  /// Until its task is cancelled.
+  package func run() async {
+    while !Task.isCancelled {
+      await turn()
+      try? await Task.sleep(for: .milliseconds(Self.periodMilliseconds))
+    }
+  }
+
+  private func turn() async {
+    let users = hub.portfolios.followed
+    hub.portfolios.forget(allBut: users)
+    guard !users.isEmpty else {
+      known = [:]
+      return
+    }
+    let versions = try? await service.reading.run { (connection) throws(AppStoreError) in
+      try AccountVersion.all(of: users.sorted(), over: connection)
+    }
+    guard let versions else { return }
+    let accounts = Set(versions.map(\.accountID))
+    known = known.filter { accounts.contains($0.key) }
+    var changed: [Int64: [Int64: [UInt8]]] = [:]
+    for version in versions {
+      if let json = try? await valued(version) {
+        changed[version.userID, default: [:]][version.accountID] = json
+      }
+    }
+    if !changed.isEmpty { hub.deliver(portfolios: changed) }
+  }
+
+  /// - Returns: nil where it is as it was.
+  private func valued(_ version: AccountVersion) async throws(Problem) -> [UInt8]? {
+    let before = known[version.accountID]
+    var kept: Known? = before.flatMap { before in
+      let isOld = before.readAt.duration(to: .now) > .seconds(Self.readSecondsMax)
+      return before.sequence == version.sequence && !isOld ? before : nil
+    }
+    let state = service.memory.state
+    let holdings: AccountHoldings
+    if let revalued = kept?.holdings.revalued(in: state) {
+      holdings = revalued
+    } else {
+      let account = try await service.reading.run { (connection) throws(AppStoreError) in
+        try AccountTable(connection, userID: version.userID).account(version.accountID)
+      }
+      holdings = try await service.holdings(of: account)
+      kept = Known(sequence: version.sequence, readAt: .now, holdings: holdings)
+    }
+    var text = JSONWriter(capacity: 1_024)
+    let portfolio = try holdings.portfolio()
+    text.object { $0.write(streamed: portfolio, hasStocks: true) }
+    var json = text.bytes
+    if json.count > StreamLimits.objectBytesMax {
+      var short = JSONWriter(capacity: 1_024)
+      short.object { $0.write(streamed: portfolio, hasStocks: false) }
+      json = short.bytes
+    }
+    kept?.json = json
+    known[version.accountID] = kept
+    return json == before?.json ? nil : json
+  }
+}
+
+/// Whose portfolios streams follow, and what they were last.
+final class PortfolioBoard: Sendable {
+  private struct State: Sendable {
+    var counts: [Int64: Int] = [:]
+    /// By user and account.
+    var last: [Int64: [Int64: [UInt8]]] = [:]
+  }
+
+  private let state = Locked(State())
+
+  var followed: Set<Int64> { state.withLock { Set($0.counts.keys) } }
+
+  /// - Returns: what is known, by account; the rest comes within a second.
+  func follow(_ userID: Int64) -> [Int64: [UInt8]] {
+    state.withLock { state in
+      state.counts[userID, default: 0] += 1
+      return state.last[userID] ?? [:]
+    }
+  }
+
+  func leave(_ userID: Int64) {
+    state.withLock { state in
+      let left = state.counts[userID, default: 1] - 1
+      state.counts[userID] = left > 0 ? left : nil
+    }
+  }
+
+  func forget(allBut users: Set<Int64>) {
+    state.withLock { state in state.last = state.last.filter { users.contains($0.key) } }
+  }
+
+  func note(_ portfolios: [Int64: [Int64: [UInt8]]]) {
+    state.withLock { state in
+      for (user, accounts) in portfolios {
+        state.last[user, default: [:]].merge(accounts) { $1 }
+      }
+    }
+  }
+}
+
+extension JSONWriter {
+  /// - Parameter hasStocks: whether what is held fits into a message.
+  fileprivate mutating func write(streamed portfolio: Portfolio, hasStocks: Bool) {
+    member("account") { $0.string(String(portfolio.account.id)) }
+    member("currency") { $0.string(portfolio.account.currency) }
+    member("cash") { $0.decimal(portfolio.cash) }
+    member("available") { $0.decimal(portfolio.account.available) }
+    member("marketValue") { $0.decimal(portfolio.value) }
+    member("value") { $0.decimal(portfolio.equity) }
+    member("cost") { $0.decimal(portfolio.cost) }
+    member("profit") { $0.decimal(portfolio.profit) }
+    member("profitToday") { $0.decimal(portfolio.profitToday) }
+    member("stale") { $0.boolean(portfolio.isStale) }
+    guard hasStocks else { return }
+    member("stocks") { list in
+      list.array { list in
+        for holding in portfolio.holdings { list.object { $0.write(streamed: holding) } }
+      }
+    }
+  }
+
+  private mutating func write(streamed holding: ValuedHolding) {
+    member("stockSymbol") { $0.string(holding.record.symbol.description) }
+    member("quantity") { $0.decimal(holding.record.quantity) }
+    member("sellable") { $0.decimal(holding.sellable) }
+    member("averagePrice") { $0.optional(holding.record.averagePrice) { $0.decimal($1) } }
+    member("currentPrice") { $0.optional(holding.price.last) { $0.decimal($1) } }
+    member("marketValue") { $0.decimal(holding.value) }
+    member("profit") { $0.decimal(holding.profit) }
+    member("profitToday") { $0.decimal(holding.profitToday) }
+    member("stale") { $0.boolean(holding.price.isStale) }
+  }
+}

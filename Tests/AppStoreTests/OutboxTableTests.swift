@@ -1,0 +1,86 @@
+import AppStore
+import Market
+import Postgres
+import TestSupport
+import TestTraits
+import Testing
+
+/// What the schema adds to outboxes, in which order.
+@Suite(.ownThread) struct OutboxTableTests {
+  private let database: AppDatabase
+  private let alice: Int64
+  private let bob: Int64
+
+  init() throws {
+    database = try AppDatabase()
+    alice = try database.user()
+    bob = try database.user("bob")
+    for user in [alice, bob] {
+      try database.store.execute(
+        """
+        insert into candled_app.alert (
+          user_id, symbol, source, condition, threshold, repeats, armed_at, armed_epoch, armed_seq)
+        values (\(user), 'sh600000', 'sina', 'above', 1, 'daily', now(), 1, 1)
+        """)
+    }
+  }
+
+  /// - Parameter period: no two of a user's share it.
+  private func notification(of user: Int64, on period: String) -> String {
+    """
+    insert into candled_app.notification (
+      user_id, alert_id, revision, period, kind, source, condition, trading_day, basis, feed_epoch,
+      feed_seq, observed_at)
+    select
+      user_id, id, 1, '\(period)', 'fired', source, condition, '2026-07-06', 'last', 1, 1, now()
+    from candled_app.alert
+    where user_id = \(user)
+    """
+  }
+
+  @Test func `each user's rows are numbered without a gap, in the order of commits`() async throws {
+    let url = database.url
+    let first = try PostgresConnection(url: url, application: "first")
+    try first.execute("begin", context: "test")
+    try first.execute(notification(of: alice, on: "2026-07-06"), context: "test")
+    // It waits for the first: its row must not be seen before.
+    let second = [
+      notification(of: alice, on: "2026-07-07"), notification(of: bob, on: "2026-07-07"),
+    ]
+    async let waiting: Void = onOwnThread {
+      let connection = try PostgresConnection(url: url, application: "second")
+      for statement in second { try connection.execute(statement, context: "test") }
+    }
+    let blocked = """
+      select count(*)
+      from pg_stat_activity
+      where application_name = 'second'
+        and wait_event_type = 'Lock'
+      """
+    while try database.store.value(blocked) == "0" { try await Task.sleep(for: .milliseconds(5)) }
+    let table = OutboxTable(try database.connection())
+    #expect(try table.last() == 0 && table.rows(after: 0, limit: 10).isEmpty)
+    try first.execute("commit", context: "test")
+    try await waiting
+    let rows = try table.rows(after: 0, limit: 10)
+    #expect(rows.map(\.id) == [1, 2, 3] && rows.map(\.userID) == [alice, alice, bob])
+    #expect(rows.map(\.number) == [1, 2, 1])
+    #expect(try table.rows(of: alice, after: 1, limit: 10) == [rows[1]])
+    #expect(try table.lastNumber(of: alice) == 2 && table.lastNumber(of: bob) == 1)
+    #expect(try table.notifications(rows).count == 3)
+  }
+
+  @Test func `what is taken back leaves no gap, and rows never change`() throws {
+    let connection = try PostgresConnection(url: database.url, application: "test")
+    try connection.execute("begin", context: "test")
+    try connection.execute(notification(of: alice, on: "2026-07-06"), context: "test")
+    try connection.execute("rollback", context: "test")
+    try connection.execute(notification(of: alice, on: "2026-07-07"), context: "test")
+    let table = OutboxTable(try database.connection())
+    let rows = try table.rows(after: 0, limit: 10)
+    #expect(rows.map(\.id) == [1] && rows.map(\.number) == [1])
+    for change in ["delete from candled_app.outbox", "update candled_app.outbox set number = 9"] {
+      #expect(throws: StoreError.self) { try database.store.execute(change) }
+    }
+  }
+}
