@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Market
+import Platform
 import TestSupport
 import TestTraits
 import Testing
@@ -23,6 +24,42 @@ import Testing
         "Tests/Peers/alpaca_trading.py", ["\(port)"], environment: ["SECRET": secret])
     }
     #expect(outcome.status == 0 && outcome.output.contains("all calls answered"), "\(outcome)")
+  }
+
+  @Test("alpaca-py's stream gets what becomes of orders, from new to the end of each kind")
+  func stream() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund("1000000.00")
+    let secret = fixture.alice
+    let outcome = try await fixture.listen { port in
+      let isOver = Locked(false)
+      async let market: Void = {
+        var done: Set<String> = []
+        while !isOver.withLock({ $0 }) {
+          for (key, filled) in [("parts", true), ("late", false)] where !done.contains(key) {
+            let reply = try await fixture.ask(
+              .get, "/v2/orders:by_client_order_id?client_order_id=\(key)")
+            guard let id = AlpacaID.order.number(reply.text("id") ?? "") else { continue }
+            done.insert(key)
+            if filled {
+              try await fixture.broker.fill(id, quantity: 100, price: try ExactDecimal("10.01"))
+              try await fixture.broker.fill(id, quantity: 200, price: try ExactDecimal("10.02"))
+            } else {
+              try await fixture.broker.expire(id)
+            }
+          }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }()
+      let outcome = try await onOwnThread {
+        try PythonScript.run(
+          "Tests/Peers/alpaca_trade_stream.py", ["\(port)"], environment: ["SECRET": secret])
+      }
+      isOver.withLock { $0 = true }
+      try await market
+      return outcome
+    }
+    #expect(outcome.status == 0 && outcome.output.contains("all updates came"), "\(outcome)")
   }
 
   @Test("a number is read digit by digit, whatever a binary number would make of it")

@@ -12,6 +12,6 @@ enum DoorRegistry {
 
   /// - Parameter market: the newest published state.
   static func streams(market: @escaping @Sendable () -> MarketState) -> [any StreamDoor] {
-    [AlpacaStream(market: market)]
+    [AlpacaStream(market: market), AlpacaTradeStream(market: market)]
   }
 }

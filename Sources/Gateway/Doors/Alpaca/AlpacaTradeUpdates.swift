@@ -1,0 +1,200 @@
+/// Alpaca's stream of what becomes of orders, at `/stream`: alpaca-py's `TradingStream`. Text comes
+/// from the client and binary frames go to it, each with one JSON object. It is about the account
+/// that `/v2` trades, the user's first; a client that was away asks for its orders again, for the
+/// API has no cursor.
+
+import AppStore
+import Foundation
+import Market
+import NIOCore
+import NIOHTTP1
+import PaperTrading
+import Reader
+
+struct AlpacaTradeStream: StreamDoor {
+  let door = AlpacaDoor.door
+  let market: @Sendable () -> MarketState
+
+  private static let paths: Set<Substring> = ["/stream", "/stream/"]
+
+  func translator(for head: HTTPRequestHead) -> (any StreamTranslator)? {
+    let upgrades = head.headers[canonicalForm: "upgrade"]
+    guard head.method == .GET, upgrades.contains(where: { $0.lowercased() == "websocket" }),
+      Self.paths.contains(head.uri.prefix { $0 != "?" })
+    else { return nil }
+    return AlpacaTradeUpdates(market: market)
+  }
+}
+
+final class AlpacaTradeUpdates: StreamTranslator {
+  let isBinary = false
+  private let market: @Sendable () -> MarketState
+  private static let stream = "trade_updates"
+
+  init(market: @escaping @Sendable () -> MarketState) { self.market = market }
+
+  func resolve(_ symbol: String) -> SeriesPlace? { nil }
+
+  // MARK: From the client
+
+  private struct Request: Decodable {
+    struct Fields: Decodable {
+      var secretKey: String?
+      var streams: [String]?
+
+      enum CodingKeys: String, CodingKey {
+        case streams
+        case secretKey = "secret_key"
+      }
+    }
+
+    let action: String
+    var secret: String?
+    var data: Fields?
+  }
+
+  func read(_ message: [UInt8]) -> ClientMessage {
+    guard let request = try? JSONDecoder().decode(Request.self, from: Data(message)) else {
+      return .malformed(id: nil)
+    }
+    switch (request.action, request.secret ?? request.data?.secretKey, request.data?.streams) {
+    case ("authenticate", let secret?, _), ("auth", let secret?, _):
+      return .authenticate(token: secret, id: nil)
+    case ("listen", _, let streams?):
+      let channels = ChannelsRequest(channels: [ChannelRequest(name: UserChannel.orders.rawValue)])
+      return streams.contains(Self.stream) ? .subscribe(channels) : .unsubscribe(channels)
+    case ("authenticate", _, _), ("auth", _, _), ("listen", _, _): return .malformed(id: nil)
+    case (let action, _, _): return .unknown(action: action, id: nil)
+    }
+  }
+
+  // MARK: To the client
+
+  func write(_ output: FollowerOutput, to buffer: inout ByteBuffer) {
+    switch output {
+    case .authenticated:
+      answer("authorization", ["action": "authenticate", "status": "authorized"], to: &buffer)
+    case .subscribed: listening([Self.stream], to: &buffer)
+    case .unsubscribed: listening([], to: &buffer)
+    case .failed(_, .authenticationRequired):
+      answer("authorization", ["action": "listen", "status": "unauthorized"], to: &buffer)
+    case .failed(_, let error): listening([], error: error.title, to: &buffer)
+    case .updates(.orders, _, let items):
+      let state = market()
+      for item in items { write(item, in: state, to: &buffer) }
+    case .close(let reason):
+      if [.forbidden, .authenticationTimeout].contains(reason) {
+        answer(
+          "authorization", ["action": "authenticate", "status": "unauthorized"], to: &buffer)
+      }
+      OutputEncoder.writeClose(reason, to: &buffer)
+    case .welcome, .pong, .resync, .snapshot, .prices, .log, .updates, .portfolios, .slow,
+      .heartbeat:
+      break
+    }
+  }
+
+  private func answer(
+    _ stream: String, _ fields: KeyValuePairs<StaticString, String>, to buffer: inout ByteBuffer
+  ) {
+    frame(stream, to: &buffer) { data in
+      for (name, value) in fields { data.member(name) { $0.string(value) } }
+    }
+  }
+
+  private func listening(
+    _ streams: [String], error: String? = nil, to buffer: inout ByteBuffer
+  ) {
+    frame("listening", to: &buffer) { data in
+      data.member("streams") { $0.strings(streams) }
+      if let error { data.member("error") { $0.string(error) } }
+    }
+  }
+
+  private func frame(
+    _ stream: String, to buffer: inout ByteBuffer, data: (inout JSONWriter) -> Void
+  ) {
+    var text = JSONWriter()
+    text.object { message in
+      message.member("stream") { $0.string(stream) }
+      message.member("data") { $0.object { data(&$0) } }
+    }
+    let bytes = text.bytes
+    OutputEncoder.writeHeader(length: bytes.count, isBinary: true, to: &buffer)
+    buffer.writeBytes(bytes)
+  }
+
+  private func write(_ item: OutboxItem, in state: MarketState, to buffer: inout ByteBuffer) {
+    switch item.content {
+    case .order(let update, let execution) where update.isOfFirstAccount:
+      guard let event = update.alpacaEvent else { return }
+      frame(Self.stream, to: &buffer) { data in
+        let zone = ListedStock(update.order.order.symbol, in: state).zone
+        data.member("event") { $0.string(event) }
+        data.member("execution_id") { $0.string(AlpacaID.event.text(execution)) }
+        data.member("timestamp") { $0.moment(update.at, in: zone) }
+        if let fill = update.fill {
+          data.member("price") { $0.decimal(fill.price) }
+          data.member("qty") { $0.decimal(fill.quantity) }
+          data.member("position_qty") { $0.decimal(fill.held) }
+        }
+        data.member("order") { $0.object { $0.write(alpaca: update.order, in: state) } }
+      }
+    case .refusal(let refused) where refused.isOfFirstAccount:
+      frame(Self.stream, to: &buffer) { data in
+        let zone = ListedStock(refused.request.symbol, in: state).zone
+        data.member("event") { $0.string("rejected") }
+        data.member("timestamp") { $0.moment(refused.answeredAt, in: zone) }
+        data.member("order") { $0.object { $0.write(alpaca: refused, in: state) } }
+      }
+    case .order, .refusal, .notification, .nothing: break
+    }
+  }
+}
+
+extension OrderUpdate {
+  /// By the kinds of events, Alpaca's; of one that is not here its clients have no notion.
+  private static let events: [String: String] = [
+    "accepted": "new", "released": "new", "cancelled": "canceled", "expired": "expired",
+    "replaced": "replaced", "pending_cancel": "pending_cancel", "reversed": "trade_bust",
+  ]
+
+  fileprivate var alpacaEvent: String? {
+    guard kind == "fill" else { return Self.events[kind] }
+    return fill?.filledSoFar == order.order.quantity ? "fill" : "partial_fill"
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(alpaca refused: RefusedOrder, in state: MarketState) {
+    let request = refused.request
+    let known = ListedStock(request.symbol, in: state)
+    member("id") { $0.string(AlpacaID.command.text(refused.commandID)) }
+    member("client_order_id") { $0.string(refused.key) }
+    member("created_at") { $0.moment(refused.sentAt, in: known.zone) }
+    member("submitted_at") { $0.moment(refused.sentAt, in: known.zone) }
+    member("updated_at") { $0.moment(refused.answeredAt, in: known.zone) }
+    member("failed_at") { $0.moment(refused.answeredAt, in: known.zone) }
+    member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
+    member("symbol") { $0.string(request.symbol.description) }
+    member("asset_class") { $0.string("us_equity") }
+    member("qty") { $0.decimal(request.quantity) }
+    member("filled_qty") { $0.string("0") }
+    member("order_class") { $0.string("simple") }
+    member("order_type") { $0.string(request.kind.alpacaName) }
+    member("type") { $0.string(request.kind.alpacaName) }
+    member("side") { $0.string(request.side.name) }
+    member("time_in_force") { $0.string(request.timeInForce.name) }
+    member("limit_price") { $0.optional(request.limit) { $0.decimal($1) } }
+    member("stop_price") { $0.optional(request.stop) { $0.decimal($1) } }
+    member("status") { $0.string("rejected") }
+    member("extended_hours") { $0.boolean(false) }
+    member("candled") { ours in
+      ours.object { ours in
+        let problem = Problem(refusal: refused.answer)
+        ours.member("code") { $0.string(problem.code) }
+        ours.member("title") { $0.string(problem.title) }
+      }
+    }
+  }
+}
