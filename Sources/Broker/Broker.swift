@@ -114,6 +114,7 @@ package final class Broker {
         try run(
           commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       }
+      figures.quoteSequence = state.flatMap { $0.watched.isEmpty ? nil : $0.quoteSequence }
       let isNew = try follow()
       return isNew || commands.count == Self.commandsMax
     } catch {

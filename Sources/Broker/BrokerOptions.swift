@@ -42,9 +42,13 @@ package struct BrokerFigures: Sendable, Hashable {
   package var openOrders = 0
   package var steps = 0
   package var commands = 0
+  /// Of them.
+  package var refused = 0
   package var fills = 0
   /// Of the last step.
   package var stepDuration = Duration.zero
+  /// Up to which change of the feed quotes were looked at; nil while none are needed.
+  package var quoteSequence: Int64?
   /// By which the daemon's clock is ahead, where it is followed.
   package var clockOffsetMicroseconds: Int64 = 0
 
@@ -52,6 +56,7 @@ package struct BrokerFigures: Sendable, Hashable {
     self.openOrders = openOrders
     steps += 1
     commands += step.outcomes.count
+    refused += step.outcomes.count { !$0.outcome.isDone }
     fills += step.fills.count
     stepDuration = duration
   }

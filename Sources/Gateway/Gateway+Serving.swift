@@ -14,14 +14,18 @@ extension Gateway {
   /// in order.
   /// - Parameters:
   ///   - control: the door; its directory is kept up to date by a `TokenFollower`.
+  ///   - broker: what the broker of this process does, for metrics.
   ///   - ready: called with the address once it listens.
   /// - Throws: `ListenError`.
   package func serve(
     control: AccessControl, notifying notifier: ServiceNotifier?,
+    broker: (@Sendable () -> BrokerReport)? = nil,
     ready: @escaping @Sendable (ListenAddress) -> Void
   ) async throws {
     let loops = MultiThreadedEventLoopGroup.singleton
-    let (parts, streams, alerts) = parts(control: control, loops: loops)
+    let (made, streams, alerts) = self.parts(control: control, loops: loops)
+    var parts = made
+    parts.broker = broker
     let alertFollower = try AlertFollower(url: options.databaseURL, watch: alerts, log: log)
     defer { alertFollower.stop() }
     let outboxFollower = try parts.outbox.map { (outbox) throws(StoreError) in
@@ -31,7 +35,7 @@ extension Gateway {
     let portfolios = parts.portfolios
     async let _: Void? = portfolios?.run()
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
-    try await withTaskCancellationHandler {
+    try await withTaskCancellationHandler { [parts] in
       try await run(parts, on: loops) { [options] channel in
         // Hummingbird takes the signals; whatever ends it, first it no longer listens.
         channel.closeFuture.whenComplete { _ in notifier?.stopping(status: "stopping") }
@@ -72,6 +76,7 @@ extension Gateway {
     parts.streams = hub
     parts.alerts = alerts
     parts.outbox = Outbox(memory: memory, hub: hub)
+    parts.trading = trading
     parts.portfolios = PortfolioFeed(service: trading, hub: hub)
     return (parts, hub, alerts)
   }

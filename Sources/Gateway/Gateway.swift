@@ -52,6 +52,10 @@ package struct Gateway: Sendable {
     package var outbox: Outbox?
     /// nil: streams get no portfolios.
     package var portfolios: PortfolioFeed?
+    /// nil: there is no paper trading.
+    package var trading: TradingService?
+    /// nil: there is no broker beside it.
+    package var broker: (@Sendable () -> BrokerReport)?
 
     package init() {}
   }
@@ -63,8 +67,7 @@ package struct Gateway: Sendable {
       + PageRoutes.all
       + DoorRegistry.routes(memory: memory, pool: pool)
       + ServiceRoutes(
-        memory: memory, pool: pool, ring: ring, counters: counters, streams: parts.streams,
-        alerts: parts.alerts
+        memory: memory, pool: pool, ring: ring, counters: counters, parts: parts
       ).all
       + parts.routes
     return RouteTable(

@@ -62,7 +62,10 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     options.connectionsMax = settings.gatewayConnectionsMax
     let gateway = Gateway(options, log: log)
     let serving = Task {
-      try await gateway.serve(control: control, notifying: notifier) { address in
+      let report: (@Sendable () -> BrokerReport)? = broker.map { broker in
+        { BrokerReport(broker.figures) }
+      }
+      try await gateway.serve(control: control, notifying: notifier, broker: report) { address in
         log.notice("ready", metadata: ["address": "\(address)"])
         notifier?.ready(status: "serving at \(address)")
       }
@@ -83,5 +86,19 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     var options = BrokerOptions(url: url, holder: BrokerOptions.thisProcess)
     options.followsDaemonClock = settings.gatewayBrokerClock
     return try BrokerService(options, log: log)
+  }
+}
+
+extension BrokerReport {
+  fileprivate init(_ figures: BrokerFigures) {
+    self.init()
+    term = figures.term
+    openOrders = figures.openOrders
+    steps = figures.steps
+    commandsDone = figures.commands - figures.refused
+    commandsRefused = figures.refused
+    fills = figures.fills
+    stepMicroseconds = Int64(figures.stepDuration / .microseconds(1))
+    quoteSequence = figures.quoteSequence
   }
 }

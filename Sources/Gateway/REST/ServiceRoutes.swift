@@ -10,19 +10,17 @@ package struct ServiceRoutes: Sendable {
   let pool: QueryPool
   let ring: FeedRing
   let counters: RequestCounters
-  let streams: StreamHub?
-  let alerts: AlertWatch?
+  let parts: Gateway.Parts
 
-  package init(
+  init(
     memory: MarketMemory, pool: QueryPool, ring: FeedRing, counters: RequestCounters,
-    streams: StreamHub?, alerts: AlertWatch? = nil
+    parts: Gateway.Parts
   ) {
     self.memory = memory
     self.pool = pool
     self.ring = ring
     self.counters = counters
-    self.streams = streams
-    self.alerts = alerts
+    self.parts = parts
   }
 
   private static let health = Schema.object([.init("status", .string)])
@@ -57,10 +55,15 @@ package struct ServiceRoutes: Sendable {
   }
 
   private func report() -> GatewayReport {
-    GatewayReport(
-      state: memory.state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
-      streams: streams?.connections.open ?? 0, alerts: alerts?.armedCount ?? 0,
-      notices: alerts?.writtenCount ?? 0)
+    let (state, broker) = (memory.state, parts.broker?())
+    return GatewayReport(
+      state: state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
+      streams: parts.streams?.connections.open ?? 0, alerts: parts.alerts?.armedCount ?? 0,
+      notices: parts.alerts?.writtenCount ?? 0, commands: parts.trading?.waiting ?? 0,
+      broker: broker,
+      behindMicroseconds: broker?.quoteSequence.flatMap { seq in
+        ring.waitedMicroseconds(after: min(seq, state.seq), epoch: state.epoch, at: .now)
+      })
   }
 
   /// The document of a table, itself included.
@@ -74,61 +77,4 @@ package struct ServiceRoutes: Sendable {
     let answer = Answer(tagging: document, caching: "public, max-age=300")
     return Route(path, summary: summary, scope: .open, answer: .object([])) { _, _, _ in answer }
   }
-}
-
-/// What the page of metrics is made from.
-struct GatewayReport: Sendable {
-  let state: MarketState
-  let ring: (bytes: Int, updates: Int)
-  let waiting: Int
-  let requests: [RequestCounters.Key: Int64]
-  let streams: Int
-  /// That wait to fire.
-  let alerts: Int
-  /// That this gateway wrote.
-  let notices: Int64
-}
-
-enum GatewayMetrics {
-  /// Paths of the table, and the statuses that are answered.
-  private static let requestSeriesMax = 500
-
-  static let families: [MetricFamily<GatewayReport>] = [
-    MetricFamily(
-      .counter, name: "candled_gateway_requests_total",
-      help: "HTTP requests by path of the route and status of the answer.",
-      labels: MetricLabels(["path", "status"], atMost: requestSeriesMax)
-    ) { report in
-      report.requests.map {
-        MetricSeries([$0.key.path, String($0.key.status)], value: .integer($0.value))
-      }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
-    },
-    MetricFamily(
-      .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."
-    ) { .integer(Int64($0.streams)) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_alerts_armed", help: "Alerts of all users that wait to fire."
-    ) { .integer(Int64($0.alerts)) },
-    MetricFamily(
-      .counter, name: "candled_gateway_notifications_total",
-      help: "Notifications that this gateway wrote: what alerts fired, or withdrew."
-    ) { .integer($0.notices) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
-    ) { .integer($0.state.seq) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_stale",
-      help: "1 while PostgreSQL cannot be reached or no daemon leads."
-    ) { .flag($0.state.lostAt != nil) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_stocks", help: "Series with a quote in memory."
-    ) { .integer(Int64($0.state.stocks.count { $0 != nil })) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_ring_bytes", help: "Memory of the messages of the feed."
-    ) { .integer(Int64($0.ring.bytes)) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_queries_waiting",
-      help: "Requests that wait for a connection to PostgreSQL."
-    ) { .integer(Int64($0.waiting)) },
-  ]
 }

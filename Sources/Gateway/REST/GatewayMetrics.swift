@@ -1,0 +1,150 @@
+/// The gateway's metrics, and what they are made from.
+
+import Market
+import Operations
+
+/// What the page of metrics is made from.
+struct GatewayReport: Sendable {
+  let state: MarketState
+  let ring: (bytes: Int, updates: Int)
+  let waiting: Int
+  let requests: [RequestCounters.Key: Int64]
+  let streams: Int
+  /// That wait to fire.
+  let alerts: Int
+  /// That this gateway wrote.
+  let notices: Int64
+  /// Requests that wait for the broker.
+  let commands: Int
+  /// nil: this gateway has none.
+  let broker: BrokerReport?
+  /// Since when the broker has not looked at the oldest commit that it must look at.
+  let behindMicroseconds: Int64?
+}
+
+/// What the broker beside a gateway does.
+package struct BrokerReport: Sendable, Hashable {
+  /// nil while another leads.
+  package var term: Int64?
+  package var openOrders = 0
+  package var steps = 0
+  package var commandsDone = 0
+  package var commandsRefused = 0
+  package var fills = 0
+  /// Of the last step.
+  package var stepMicroseconds: Int64 = 0
+  /// Up to which change of the feed it looked at quotes; nil while it needs none.
+  package var quoteSequence: Int64?
+
+  package init() {}
+}
+
+extension FeedRing {
+  /// How long the first commit behind `seq` is there; 0 where there is none, and of one that is no
+  /// longer kept as long as commits are.
+  fileprivate func waitedMicroseconds(after seq: Int64, epoch: Int64, at now: Timestamp) -> Int64? {
+    switch updates(after: seq, epoch: epoch) {
+    case .updates(let updates):
+      updates.first.map { max(now.microseconds(since: $0.committedAt), 0) } ?? 0
+    case .pastHorizon: Self.secondsMax * 1_000_000
+    case .anotherDatabase: nil
+    }
+  }
+}
+
+enum GatewayMetrics {
+  /// Paths of the table, and the statuses that are answered.
+  private static let requestSeriesMax = 500
+
+  static let families = serving + broker
+
+  private static let serving: [MetricFamily<GatewayReport>] = [
+    MetricFamily(
+      .counter, name: "candled_gateway_requests_total",
+      help: "HTTP requests by path of the route and status of the answer.",
+      labels: MetricLabels(["path", "status"], atMost: requestSeriesMax)
+    ) { report in
+      report.requests.map {
+        MetricSeries([$0.key.path, String($0.key.status)], value: .integer($0.value))
+      }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+    },
+    MetricFamily(
+      .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."
+    ) { .integer(Int64($0.streams)) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_alerts_armed", help: "Alerts of all users that wait to fire."
+    ) { .integer(Int64($0.alerts)) },
+    MetricFamily(
+      .counter, name: "candled_gateway_notifications_total",
+      help: "Notifications that this gateway wrote: what alerts fired, or withdrew."
+    ) { .integer($0.notices) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
+    ) { .integer($0.state.seq) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_stale",
+      help: "1 while PostgreSQL cannot be reached or no daemon leads."
+    ) { .flag($0.state.lostAt != nil) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_stocks", help: "Series with a quote in memory."
+    ) { .integer(Int64($0.state.stocks.count { $0 != nil })) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_ring_bytes", help: "Memory of the messages of the feed."
+    ) { .integer(Int64($0.ring.bytes)) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_queries_waiting",
+      help: "Requests that wait for a connection to PostgreSQL."
+    ) { .integer(Int64($0.waiting)) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_commands_waiting",
+      help: "Requests of paper trading that wait for the broker's answer, through this gateway."
+    ) { .integer(Int64($0.commands)) },
+  ]
+
+  /// Of a gateway without a broker there are none, and while another one's leads few.
+  private static let broker: [MetricFamily<GatewayReport>] = [
+    MetricFamily(
+      .gauge, name: "candled_gateway_broker_leads",
+      help: "1 while this gateway executes paper orders; of all gateways one does."
+    ) { $0.broker.map { .flag($0.term != nil) } },
+    MetricFamily(
+      .gauge, name: "candled_gateway_broker_term",
+      help: "Number of the lead: each gateway that takes it adds one."
+    ) { $0.broker?.term.map { .integer($0) } },
+    MetricFamily(
+      .gauge, name: "candled_gateway_broker_open_orders", help: "Paper orders that are open."
+    ) { report in report.leader.map { .integer(Int64($0.openOrders)) } },
+    MetricFamily(
+      .gauge, name: "candled_gateway_broker_step_seconds",
+      help: "Duration of the last step in the database."
+    ) { report in report.leader.map { .microseconds($0.stepMicroseconds) } },
+    MetricFamily(
+      .gauge, name: "candled_gateway_broker_behind_seconds",
+      help: "Age of the oldest commit that the broker has not looked at, though it has orders."
+    ) { $0.behindMicroseconds.map { .microseconds($0) } },
+    MetricFamily(
+      .counter, name: "candled_gateway_broker_steps_total",
+      help: "Steps that were stored since this gateway took the lead."
+    ) { report in report.leader.map { .integer(Int64($0.steps)) } },
+    MetricFamily(
+      .counter, name: "candled_gateway_broker_fills_total",
+      help: "Parts of orders that were filled since then."
+    ) { report in report.leader.map { .integer(Int64($0.fills)) } },
+    MetricFamily(
+      .counter, name: "candled_gateway_broker_commands_total",
+      help: "Requests that were answered since then, by outcome.",
+      labels: MetricLabels(["outcome"], atMost: 2)
+    ) { report in
+      guard let leader = report.leader else { return [] }
+      return [
+        MetricSeries(["done"], value: .integer(Int64(leader.commandsDone))),
+        MetricSeries(["refused"], value: .integer(Int64(leader.commandsRefused))),
+      ]
+    },
+  ]
+}
+
+extension GatewayReport {
+  /// The broker, while it leads.
+  fileprivate var leader: BrokerReport? { broker.flatMap { $0.term == nil ? nil : $0 } }
+}
