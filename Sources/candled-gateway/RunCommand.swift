@@ -61,10 +61,9 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     var options = GatewayOptions(listen: listen, databaseURL: url)
     options.connectionsMax = settings.gatewayConnectionsMax
     let gateway = Gateway(options, log: log)
+    let report: (@Sendable () -> BrokerReport)? =
+      if let broker { { BrokerReport(broker.figures) } } else { nil }
     let serving = Task {
-      let report: (@Sendable () -> BrokerReport)? = broker.map { broker in
-        { BrokerReport(broker.figures) }
-      }
       try await gateway.serve(control: control, notifying: notifier, broker: report) { address in
         log.notice("ready", metadata: ["address": "\(address)"])
         notifier?.ready(status: "serving at \(address)")

@@ -42,7 +42,7 @@ package struct BrokerReport: Sendable, Hashable {
 extension FeedRing {
   /// How long the first commit behind `seq` is there; 0 where there is none, and of one that is no
   /// longer kept as long as commits are.
-  fileprivate func waitedMicroseconds(after seq: Int64, epoch: Int64, at now: Timestamp) -> Int64? {
+  func waitedMicroseconds(after seq: Int64, epoch: Int64, at now: Timestamp) -> Int64? {
     switch updates(after: seq, epoch: epoch) {
     case .updates(let updates):
       updates.first.map { max(now.microseconds(since: $0.committedAt), 0) } ?? 0
