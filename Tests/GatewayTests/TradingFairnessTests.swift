@@ -125,8 +125,8 @@ import Testing
   private func cut(_ fixture: TradingFixture, times: Int) throws {
     try fixture.served.database.execute(
       """
-      create sequence cuts;
-      create function cut() returns trigger language plpgsql security definer as $$
+      create sequence public.cuts;
+      create function public.cut() returns trigger language plpgsql security definer as $$
       begin
         if nextval('public.cuts') <= \(times) then
           perform pg_terminate_backend(pg_backend_pid());
@@ -135,7 +135,7 @@ import Testing
       end
       $$;
       create trigger cut before insert on candled_app.command
-      for each row execute function cut()
+      for each row execute function public.cut()
       """)
   }
 
