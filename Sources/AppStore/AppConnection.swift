@@ -96,9 +96,19 @@ package final class AppConnection {
 // MARK: - Notifications of tokens
 
 extension AppConnection {
-  /// From now on changes of tokens are notified to this connection.
+  /// From now on changes of tokens are notified to this connection; on a standby they are looked
+  /// for.
   package func listenForTokens() throws(StoreError) {
-    try connection.execute("listen candled_app_token", context: "listen")
+    try connection.listen(to: "candled_app_token", lookingEvery: Self.lookMilliseconds)
+  }
+
+  /// Of what is read whole at each look.
+  static let lookMilliseconds: Int32 = 1_000
+
+  /// Whether who looks, instead of listening, may still not write: the server is a standby.
+  package func isStandby() throws(StoreError) -> Bool {
+    guard connection.isLooking else { return false }
+    return try connection.isStandby()
   }
 
   /// Blocks until tokens change, `interrupt` becomes readable, or time is up.

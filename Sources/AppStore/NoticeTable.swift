@@ -10,10 +10,16 @@ package struct NoticeTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// From now on changes of alerts and new notifications are notified to this connection.
+  /// From now on changes of alerts and new notifications are notified to this connection; on a
+  /// standby they are looked for.
   package func listen() throws(AppStoreError) {
-    try connection.execute(
-      "listen candled_app_alert; listen candled_app_notification", context: "listen")
+    do throws(StoreError) {
+      try connection.connection.listen(
+        to: "candled_app_alert", "candled_app_notification",
+        lookingEvery: AppConnection.lookMilliseconds)
+    } catch {
+      throw .store(error)
+    }
   }
 
   // MARK: Reading

@@ -47,12 +47,17 @@ package final class Broker {
 
   // MARK: Lead
 
-  /// Takes the lead, connecting if need be.
+  /// Takes the lead, connecting if need be; on a standby nobody leads before it is promoted.
   /// - Returns: whether this broker leads.
   package func lead() throws(AppStoreError) -> Bool {
     if session == nil { session = try connect() }
     guard var session else { return false }
     if session.term != nil { return true }
+    do throws(StoreError) {
+      if try session.connection.isStandby() { return false }
+    } catch {
+      throw .store(error)
+    }
     guard let term = try session.table.takeLead(holder: options.holder) else { return false }
     try session.table.listen()
     session.term = term

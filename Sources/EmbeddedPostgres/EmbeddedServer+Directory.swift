@@ -14,6 +14,8 @@ extension EmbeddedServer {
 
   var dataDirectory: String { directory + "/data" }
   var isInitialized: Bool { access(dataDirectory + "/PG_VERSION", F_OK) == 0 }
+  /// As PostgreSQL tells one: promotion removes the file.
+  var isStandby: Bool { access(dataDirectory + "/standby.signal", F_OK) == 0 }
 
   /// In the cluster's folder if the path fits a socket and needs no quotes in a connection string
   /// or a setting; otherwise a folder under /tmp named by a hash of the cluster's.

@@ -48,6 +48,7 @@ package struct EmbeddedServer: Sendable {
 
   /// Makes the cluster if there is none, starts its server if it is not running, and makes the
   /// database if it is not there. An already running server is adopted with the settings it has.
+  /// A copy of a cluster that is to be its standby is started, and nothing else.
   /// - Throws: every code but `stopFailed`.
   package func start() throws(EmbeddedServerError) {
     let binaries = try chooseBinaries()
@@ -58,6 +59,8 @@ package struct EmbeddedServer: Sendable {
     if !isInitialized { try initialize(with: binaries, as: user) }
     try prepareSocketDirectory(for: user)
     try bringUp(with: binaries, as: user)
+    // It has what its primary has.
+    if isStandby { return }
     try freeDaemonName()
     try makeRoles()
     try createDatabase(Self.databaseName)

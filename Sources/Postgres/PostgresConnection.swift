@@ -10,6 +10,8 @@ import Market
 package final class PostgresConnection {
   private let handle: OpaquePointer
   private var prepared: Set<String> = []
+  /// Decided by `listen`.
+  var hints = CommitHints.notifications
 
   static let statementSecondsMax = 60
   /// libpq copies each piece into its send buffer; small pieces keep that buffer small.
@@ -37,6 +39,7 @@ package final class PostgresConnection {
 
   package var socket: Int32 { PQsocket(handle) }
   package var backendProcess: Int32 { PQbackendPID(handle) }
+  package var isLooking: Bool { hints != .notifications }
 }
 
 extension PostgresConnection {

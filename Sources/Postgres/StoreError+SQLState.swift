@@ -5,6 +5,10 @@ import Market
 extension StoreError {
   /// PostgreSQL's errcodes table.
   package static let lockNotAvailable = "55P03"
+  private static let readOnly = "25006"
+
+  /// The server, or the transaction, takes no writes: a standby says so.
+  package var isReadOnly: Bool { sqlState == Self.readOnly }
 
   /// What to do about a SQLSTATE (PostgreSQL's errcodes table): `transient` passes by itself,
   /// `operatorNeeded` waits for a hand, `rowRefused` is about data; whatever is not named here is
@@ -39,7 +43,7 @@ extension StoreError {
 
   /// Where one differs from its class.
   private static let states: [String: Code] = [
-    "25006": .operatorNeeded,  // read-only: a standby, or made so
+    readOnly: .operatorNeeded,  // a standby, or made so
     "57014": .transient,  // statement_timeout
     "XX001": .operatorNeeded,  // damaged data
     "XX002": .operatorNeeded,  // damaged index

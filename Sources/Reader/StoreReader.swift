@@ -16,6 +16,8 @@ package final class StoreReader {
   static let changesMax: Int32 = 200
   static let candlesMaxDefault = 100_000
   let candlesMax: Int
+  /// Where the feed was when it was looked at last.
+  private var seen: (epoch: Int64, seq: Int64)?
 
   /// For queries.
   /// - Parameter url: a libpq URL or keyword string.
@@ -35,13 +37,13 @@ package final class StoreReader {
   }
 
   /// For a follower: connects and, before anything is read, listens, so that no commit falls
-  /// between.
+  /// between. On a standby it looks instead.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.
   package convenience init(
     following url: String, candlesMax: Int = candlesMaxDefault
   ) throws(StoreError) {
     try self.init(url: url, application: "candled follower", candlesMax: candlesMax)
-    try connection.execute("listen candled", context: "listen")
+    try connection.listen(to: "candled")
   }
 
   private init(
@@ -127,8 +129,18 @@ package final class StoreReader {
       """)
 
   func position() throws(StoreError) -> (epoch: Int64, seq: Int64) {
-    var row = try connection.run(Self.readPosition, context: "follow").row(0)
-    return (try row.int64(), try row.int64())
+    let response = try connection.run(Self.readPosition, context: "follow")
+    guard response.rowCount == 1 else { throw Self.noFeed(context: "follow") }
+    var row = response.row(0)
+    let found = (epoch: try row.int64(), seq: try row.int64())
+    seen = found
+    return found
+  }
+
+  static func noFeed(context: String) -> StoreError {
+    StoreError(
+      .transient, message: "the feed has not arrived: a logical replica is being filled",
+      context: context)
   }
 
   /// - Throws: `connectionLost`, `transient`, `malformed`.
@@ -149,9 +161,22 @@ package final class StoreReader {
     }
   }
 
-  /// Blocks until the server hints at a commit, `interrupt` becomes readable, or time is up.
-  /// - Throws: `connectionLost`.
+  /// Blocks until the server hints at a commit, a look finds one, `interrupt` becomes readable, or
+  /// time is up.
+  /// - Throws: `connectionLost`, `transient`.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
-    try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+    let end = ContinuousClock.now + .milliseconds(milliseconds)
+    while true {
+      let left = max((end - .now) / .milliseconds(1), 0)
+      let reason = try connection.wait(
+        milliseconds: Int32(left.rounded(.up)), interrupt: interrupt)
+      guard connection.isLooking, reason != .interrupted else { return reason }
+      let before = seen
+      if let before, try position() == before {
+        if left == 0 { return .timeout }
+      } else {
+        return .notification
+      }
+    }
   }
 }

@@ -12,12 +12,25 @@ struct Endpoint {
   struct Refused: Error {}
 
   func get(_ path: String) throws -> (status: Int, head: String, body: String) {
+    try ask("GET", path)
+  }
+
+  func put(_ path: String, _ json: String) throws -> (status: Int, head: String, body: String) {
+    var endpoint = self
+    endpoint.headers["Content-Type"] = "application/json"
+    endpoint.headers["Content-Length"] = "\(json.utf8.count)"
+    return try endpoint.ask("PUT", path, body: json)
+  }
+
+  private func ask(
+    _ method: String, _ path: String, body: String = ""
+  ) throws -> (status: Int, head: String, body: String) {
     let line = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(line) }
     guard LoopbackAddress.connect(line, to: port) == 0 else { throw Refused() }
     let fields = ["Host": "localhost", "Connection": "close"].merging(headers) { $1 }
-    let lines = ["GET \(path) HTTP/1.1"] + fields.map { "\($0.key): \($0.value)" }
-    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    let lines = ["\(method) \(path) HTTP/1.1"] + fields.map { "\($0.key): \($0.value)" }
+    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
     guard send(line, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
       throw Refused()
     }

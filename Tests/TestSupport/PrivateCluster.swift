@@ -14,7 +14,7 @@ package final class PrivateCluster: Sendable {
 
   private static let parent = "/tmp"
   private static let prefix = "candled-cluster-"
-  private static let settings = [
+  static let settings = [
     "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
     "max_connections": "400", "max_locks_per_transaction": "64",
   ]
@@ -152,7 +152,7 @@ extension PrivateCluster {
 
   /// The folder may be a cluster's or, one level down, hold some. At the end of a test there is
   /// nobody to tell about a failure; the next run sweeps again.
-  private static func remove(_ folder: String) {
+  static func remove(_ folder: String) {
     for directory in [folder] + names(in: folder).map({ "\(folder)/\($0)" }) {
       let server = EmbeddedServer(directory: directory)
       try? server.stopImmediately()

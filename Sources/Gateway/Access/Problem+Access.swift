@@ -1,5 +1,6 @@
 import AppStore
 import HTTPTypes
+import Postgres
 
 /// Why access control and a user's own things refuse a request. None of it holds what the client
 /// sent: that could be a token.
@@ -53,6 +54,7 @@ extension Problem {
 
   init(_ error: AppStoreError) {
     switch error {
+    case .store(let cause) where cause.isReadOnly: self = .readOnly
     case .store, .termIsOver: self = .storeAway
     case .unknownAccount:
       self.init(.notFound, code: "unknown_account", title: error.description)

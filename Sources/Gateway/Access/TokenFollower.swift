@@ -79,6 +79,8 @@ package final class TokenFollower: Sendable {
     let tokens = TokenTable(connection)
     do throws(AppStoreError) {
       directory.replace(with: try tokens.inForce())
+      // Of a standby the uses wait until it is promoted.
+      if try isStandby(connection) { return }
       let used = directory.takeUsed()
       do throws(AppStoreError) {
         try tokens.use(used, on: Timestamp(microseconds: SystemClock.realMicroseconds()).utcDay)
@@ -92,6 +94,10 @@ package final class TokenFollower: Sendable {
       }
       throw cause
     }
+  }
+
+  private func isStandby(_ connection: AppConnection) throws(AppStoreError) -> Bool {
+    do throws(StoreError) { return try connection.isStandby() } catch { throw .store(error) }
   }
 }
 

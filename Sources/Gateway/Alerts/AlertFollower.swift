@@ -2,7 +2,8 @@
 ///
 /// Every gateway does so: the database lets each notice be written once. After a start, or a lost
 /// connection, days that are over are examined by their candles, so that what happened while no
-/// gateway ran fires with its day. A commit that fires nothing costs the database nothing.
+/// gateway ran fires with its day. A commit that fires nothing costs the database nothing. On a
+/// standby it writes nothing: gateways of the primary do, and their notices are passed on.
 
 import Alerts
 import AppStore
@@ -65,7 +66,7 @@ package final class AlertFollower: Sendable {
     }
   }
 
-  /// Until stopped.
+  /// Until stopped, or until a standby is promoted.
   /// - Parameter loaded: called after each time all were read.
   private func follow(loaded: () -> Void) throws(AppStoreError) {
     do throws(StoreError) {
@@ -78,12 +79,17 @@ package final class AlertFollower: Sendable {
       }
       var writer = NoticeWriter(connection: connection, watch: watch)
       var isDue = true
+      let beganOnStandby = try connection.isStandby()
       while !watch.isStopped {
         let due = isDue
         try AppStoreError.asStoreError { () throws(AppStoreError) in
-          try writer.turn(isDue: due)
+          if beganOnStandby { watch.forget() } else { try writer.turn(isDue: due) }
         }
         loaded()
+        // Once promoted it takes notifications, of a new connection.
+        if beganOnStandby {
+          guard try connection.isStandby() else { return }
+        }
         let reason = try connection.wait(
           milliseconds: Self.reloadMilliseconds, interrupt: watch.interrupt.descriptor)
         isDue = reason != .interrupted

@@ -70,6 +70,11 @@ package struct Problem: Error, Sendable, Hashable {
     .serviceUnavailable, code: "store_away",
     title: "The database cannot answer now; try again later.", headers: [.retryAfter: "2"])
 
+  /// The gateway stands before a standby.
+  package static let readOnly = Problem(
+    .serviceUnavailable, code: "read_only",
+    title: "This gateway reads a standby, which takes no writes: send this to one of the primary.")
+
   package static let internalError = Problem(
     .internalServerError, code: "internal_error",
     title: "The request failed in the gateway; its log has the reason.")

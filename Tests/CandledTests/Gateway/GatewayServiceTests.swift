@@ -91,6 +91,44 @@ import Testing
     #expect(!gateway.binary.captured.contains(token))
   }
 
+  @Test func `serves a standby, refuses what would write, and does both once it is promoted`()
+    async throws
+  {
+    let database = try StoreDatabase.alone()
+    let stand = try await GatewayStand(database)
+    try await stand.commitMinute()
+    let token = try stand.token("--name", "test", "--scope", "market", "--scope", "account")
+      .secret
+    let standby = try Standby(of: database)
+    let url = standby.url(role: "candled_app")
+    let gateway = try RunningGateway(
+      ["--config", "/dev/stdin", "--set", "gateway.listen=127.0.0.1:0"],
+      configuration: Array("[gateway]\nstore_url = \"\(url)\"\n".utf8))
+    let symbol = GatewayStand.symbols[2]
+    for _ in 0..<3 {
+      try await stand.commitMinute()
+      let price = try stand.price(of: symbol)
+      try gateway.wait {
+        let answer = try gateway.get("/v1/stocks/\(symbol)", token: token)
+        return try answer.status == 200
+          && Parsed.object(answer.body)["currentPrice"] as? String == price
+      }
+    }
+    #expect(try gateway.get("/v1/stocks/\(symbol)/history", token: token).status == 200)
+    #expect(try gateway.get("/v1/watchlists", token: token).status == 200)
+    let refused = try gateway.put("/v1/preferences", #"{"theme":"dark"}"#, token: token)
+    #expect(refused.status == 503 && refused.body.contains("read_only"), "\(refused.body)")
+    // A token that is made on the primary is taken up.
+    let second = try stand.token().secret
+    try gateway.wait { try gateway.get("/v1/market", token: second).status == 200 }
+    #expect(!gateway.binary.captured.contains("cannot"), "\(gateway.binary.captured)")
+    try standby.catchUp(with: database)
+    try standby.promote()
+    let taken = try gateway.put("/v1/preferences", #"{"theme":"dark"}"#, token: token)
+    #expect(taken.status == 204, "\(taken.body)")
+    #expect(try gateway.stop() == 0)
+  }
+
   @Test func `follows the same database as another one beside it`() async throws {
     let stand = try await GatewayStand()
     try await stand.commitMinute()

@@ -130,8 +130,17 @@ final class RunningGateway {
   func get(
     _ path: String, token: String? = nil
   ) throws -> (status: Int, head: String, body: String) {
-    let headers = token.map { ["Authorization": "Bearer \($0)"] } ?? [:]
-    return try Endpoint(port: port, headers: headers).get(path)
+    try endpoint(token).get(path)
+  }
+
+  func put(
+    _ path: String, _ json: String, token: String
+  ) throws -> (status: Int, head: String, body: String) {
+    try endpoint(token).put(path, json)
+  }
+
+  private func endpoint(_ token: String?) -> Endpoint {
+    Endpoint(port: port, headers: token.map { ["Authorization": "Bearer \($0)"] } ?? [:])
   }
 
   /// Asks it until something is so.

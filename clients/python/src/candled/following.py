@@ -102,6 +102,8 @@ class _Feed:
             self._poll_seconds = _STANDBY_POLL_SECONDS
         cursor = await connection.execute("select epoch, last_seq from candled.feed_position()")
         position = await cursor.fetchone()
+        if position is None:
+            raise psycopg.OperationalError("a logical replica is being filled")
         is_other = self._epoch not in (None, position["epoch"])
         self._epoch = position["epoch"]
         if self._after is None or is_other:
