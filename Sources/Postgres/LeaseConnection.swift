@@ -36,8 +36,9 @@ package final class LeaseConnection {
     self.gate = gate
   }
 
-  /// Asks for the lease.
-  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `refused`.
+  /// Asks for the lease. Nobody leads on a replica.
+  /// - Throws: `connectionLost`, `transient`, `operatorNeeded`, `schemaMismatch`, `badAddress`,
+  ///   `refused`.
   package func take() throws(StoreError) -> LeaseAttempt {
     try asking { (connection) throws(StoreError) in
       var row = try connection.run(Self.read, context: Self.context).row(0)
@@ -104,6 +105,7 @@ package final class LeaseConnection {
         url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
     }
     try SchemaVersion.candled.require(connection)
+    try ReplicaCheck.requirePrimary(connection)
     try connection.execute(
       "set statement_timeout = \(milliseconds / 3); set lock_timeout = \(milliseconds / 6)",
       context: "connect")

@@ -29,7 +29,7 @@ final class WriterSession {
   var buffer = WireBuffer(capacity: 256 * 1024)
 
   /// Connects, makes the staging tables and reads the registry.
-  /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
+  /// - Throws: `connectionLost`, `operatorNeeded` on a replica, `schemaMismatch`, `leaseLost`.
   init(
     url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil,
     gate: ConnectGate? = nil, confirmSeconds: Int64 = RepairTable.confirmSecondsDefault
@@ -40,6 +40,7 @@ final class WriterSession {
     }
     self.lease = lease
     try SchemaVersion.candled.require(connection)
+    try ReplicaCheck.requirePrimary(connection)
     try connection.execute(Self.stagingTables, context: "connect")
     let milliseconds = max(2 * (lease?.milliseconds ?? 0), Self.idleMillisecondsMin)
     try connection.execute(
