@@ -9,7 +9,8 @@
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
 -- `candled_reader` reads views and calls functions, and no tables but `schema_version`, `market`
--- and `source`: a group, to be granted to logins. They are made when the installing role may make
+-- and `source`: a group, to be granted to logins; `candled_replica` is what logical replicas log in
+-- as. They are made when the installing role may make
 -- roles; where it is no superuser it becomes a member of `candled_owner`. Without that right the
 -- installing role owns everything: let the daemon log in as that role, or create the three roles
 -- first and apply again.
@@ -62,6 +63,14 @@ begin
   then
     alter role candled_reader set idle_in_transaction_session_timeout = '60s';
     alter role candled_reader set statement_timeout = '5min';
+  end if;
+  -- Of logical replicas. Only a superuser makes a role that replicates.
+  if not exists (select from pg_roles where rolname = 'candled_replica') then
+    begin
+      create role candled_replica login replication;
+    exception
+      when insufficient_privilege then null;
+    end;
   end if;
   -- To name the session that holds the notification queue.
   begin
@@ -135,6 +144,25 @@ $schema$;
 set local search_path = candled;
 
 comment on schema candled is 'Exact candles, live quotes, and the ledger that proves them.';
+
+-- A logical replica has the rows of its primary, and makes none of its own: the file does not
+-- write any there, nor where `candled schema apply --replica` applies it for one.
+
+create or replace function is_replica()
+returns boolean
+language sql stable
+as $function$
+  select pg_is_in_recovery()
+    or coalesce(current_setting('candled.as_replica', true), '') = 'on'
+    or exists (
+      select
+      from pg_subscription_rel s
+      join pg_class r on r.oid = s.srrelid
+      where r.relname = 'feed_sequence'
+        and r.relnamespace = 'candled'::regnamespace)
+$function$;
+comment on function is_replica is
+  'Whether the rows of this database come from another one: a standby, or a subscriber.';
 
 -- Names of the codes stored as smallint. Immutable and inlined by the planner.
 
@@ -550,7 +578,7 @@ create table if not exists quote (
   candle_turnover numeric,
   bids text not null,
   asks text not null,
-  book_state bytea not null,
+  book_state bytea not null default '',
   constraint totals_are_not_negative check (volume >= 0 and turnover >= 0)
 ) with (
   fillfactor = 25,
@@ -560,6 +588,8 @@ create table if not exists quote (
   autovacuum_analyze_threshold = 50000
 );
 alter table quote set (fillfactor = 25);
+-- Not published.
+alter table quote alter column book_state set default '';
 comment on table quote is
   'The latest snapshot of each instrument with its forming minute. For queries use the view '
   'latest.';
@@ -846,6 +876,8 @@ begin
       'create or replace trigger candle_moved after insert or update or delete on %I
          for each row execute function candle_moved()',
       month_name);
+    -- Also of what a logical replica receives.
+    execute format('alter table %I enable always trigger candle_moved', month_name);
     execute format('drop table if exists %I', copy_name);
     -- The check spares attaching a scan. Cleaning can wait until the month is attached.
     execute format(
@@ -1469,11 +1501,13 @@ create table if not exists journal_position (
   position bigint not null,
   known_from timestamptz not null,
   updated_at timestamptz not null,
-  book_state bytea not null,
+  book_state bytea not null default '',
   journal text not null default '',
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
 alter table journal_position add column if not exists journal text not null default '';
+-- Not published.
+alter table journal_position alter column book_state set default '';
 comment on table journal_position is
   'Progress of the journal in the database. A writer that expects another position is refused.';
 comment on column journal_position.only_row is 'There is one row.';
@@ -1616,16 +1650,64 @@ comment on column lease_term.from_position is 'The position it found, in from_jo
 comment on column lease_term.position is 'Where it went on in its own journal.';
 
 insert into lease (term, holder, host, acquired_at, expires_at)
-values (0, '', '', '-infinity', '-infinity')
+select 0, '', '', '-infinity', '-infinity'
+where not is_replica()
 on conflict (only_row) do nothing;
 
 insert into feed_sequence (epoch, last_seq)
-values ((extract(epoch from clock_timestamp()) * 1000000)::bigint, 0)
+select (extract(epoch from clock_timestamp()) * 1000000)::bigint, 0
+where not is_replica()
 on conflict (only_row) do nothing;
 
-insert into journal_position (position, known_from, updated_at, book_state)
-values (0, '-infinity', now(), '')
+insert into journal_position (position, known_from, updated_at)
+select 0, '-infinity', now()
+where not is_replica()
 on conflict (only_row) do nothing;
+
+-- What a logical replica must do beside keeping the rows it receives: neither new partitions nor
+-- notifications are replicated. These triggers fire for received rows alone, so on no primary.
+
+create or replace function month_arrived()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+as $function$
+begin
+  perform ensure_partition(new.month);
+  return null;
+end
+$function$;
+comment on function month_arrived is 'Makes the partition of a month on a logical replica.';
+
+create or replace trigger month_arrived after insert on candle_month
+  for each row execute function month_arrived();
+alter table candle_month enable replica trigger month_arrived;
+
+create or replace function change_arrived()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+as $function$
+begin
+  perform pg_notify(
+    'candled',
+    format(
+      '{"v":1,"epoch":%s,"first":%s,"last":%s,"q":%s,"c":%s,"r":%s,"g":%s,"a":%s,"e":%s}',
+      (select epoch from feed_sequence), new.seq, new.seq, new.quotes,
+      cardinality(new.candle_instrument_ids), cardinality(new.revision_instrument_ids),
+      cardinality(new.gap_ids), cardinality(new.audit_days), jsonb_array_length(new.events)));
+  return null;
+end
+$function$;
+comment on function change_arrived is 'Notifies followers of a logical replica.';
+
+-- Not of older ones: the first copy, and what is caught up with, followers find by their timers.
+create or replace trigger change_arrived after insert on change
+  for each row when (new.committed_at > now() - interval '10 minutes')
+  execute function change_arrived();
+alter table change enable replica trigger change_arrived;
 
 -- For people.
 
@@ -4132,7 +4214,7 @@ as $function$
   from routine f
   union all
   select format('trigger %s on %s: %s', t.tgname, r.name, md5(pg_get_triggerdef(t.oid)))
-    || case t.tgenabled when 'D' then ', disabled' else '' end
+    || case t.tgenabled when 'D' then ', disabled' when 'R' then ', of replicas' else '' end
   from pg_trigger t
   join relation r on r.oid = t.tgrelid
   where not t.tgisinternal
@@ -4183,7 +4265,7 @@ as $function$
   union all
   select concat_ws(
     ' ',
-    'publication candled:',
+    format('publication %s:', p.pubname),
     case when p.puballtables then 'all tables' end,
     case when p.pubinsert then 'insert' end,
     case when p.pubupdate then 'update' end,
@@ -4191,10 +4273,11 @@ as $function$
     case when p.pubtruncate then 'truncate' end,
     case when p.pubviaroot then 'via root' end)
   from pg_publication p
-  where p.pubname = 'candled'
+  where p.pubname in ('candled', 'candled_candles')
   union all
   select format(
-    'publication candled of %s%s%s',
+    'publication %s of %s%s%s',
+    t.pubname,
     t.tablename,
     ' where ' || t.rowfilter,
     case
@@ -4208,7 +4291,7 @@ as $function$
       else ''
     end)
   from pg_publication_tables t
-  where t.pubname = 'candled'
+  where t.pubname in ('candled', 'candled_candles')
   order by 1
 $function$;
 comment on function schema_objects is
@@ -4380,7 +4463,8 @@ begin
   grant select on schema_version, market, source, market_session to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
-    ensure_partition, keep_ranges, prune_changes, feed_identity, recluster_month, swap_month
+    ensure_partition, keep_ranges, prune_changes, feed_identity, recluster_month, swap_month,
+    month_arrived, change_arrived
   from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
@@ -4392,40 +4476,68 @@ begin
 end
 $grants$;
 
--- For those who outgrow NOTIFY: logical replication of the same tables.
+-- Logical replication. `candled` has all that the views show, `candled_candles` the same without
+-- what changes with every poll: for who keeps candles, and for Kafka. What only the daemon
+-- understands is in neither, nor are keys and lists.
 
-do $publication$
+do $publications$
+declare
+  kept text :=
+    'market, source, instrument, trading_day, market_session, adjustment_factor, candle,
+    candle_revision, candle_month (month), price_range, gap, day_audit, disagreement, serving,
+    journal_position (only_row, position, known_from, updated_at, journal), feed_sequence, change,
+    lease, lease_term';
+  polled text;
+  made record;
 begin
-  if not exists (select from pg_publication where pubname = 'candled') then
-    create publication candled
-      for table
-        market, source, instrument, market_session, adjustment_factor, quote, candle,
-        candle_revision, price_range, gap, day_audit, disagreement, serving, change
-      with (publish_via_partition_root = true);
-    comment on publication candled is
-      'Instruments, quotes, candles and the ledger, for logical replication.';
-  end if;
-  -- Before markets and sources were data there were no such tables.
-  if not exists (
-    select from pg_publication_tables where pubname = 'candled' and tablename = 'market')
-  then
-    alter publication candled add table market, source;
-  end if;
-  if not exists (
-    select from pg_publication_tables where pubname = 'candled' and tablename = 'serving')
-  then
-    alter publication candled add table serving;
-  end if;
-  if not exists (
-    select from pg_publication_tables where pubname = 'candled' and tablename = 'price_range')
-  then
-    alter publication candled add table price_range;
+  select format(
+    'quote (%s), overview, rejected, source_health',
+    string_agg(a.attname, ', ' order by a.attnum))
+  into polled
+  from pg_attribute a
+  where a.attrelid = 'quote'::regclass
+    and a.attnum > 0
+    and not a.attisdropped
+    and a.attname <> 'book_state';
+  for made in
+    select *
+    from (
+      values
+        (
+          'candled', kept || ', ' || polled,
+          'Instruments, quotes, candles and the ledger, for logical replicas.'
+        ),
+        (
+          'candled_candles', kept,
+          'Instruments, candles and the ledger, without what changes with every poll.'
+        )
+    ) v (name, tables, comment)
+  loop
+    -- Set as a whole, so that an upgrade changes what is there.
+    if exists (select from pg_publication where pubname = made.name) then
+      execute format('alter publication %I set table %s', made.name, made.tables);
+    else
+      execute format(
+        'create publication %I for table %s with (publish_via_partition_root = true)',
+        made.name, made.tables);
+    end if;
+    execute format('comment on publication %I is %L', made.name, made.comment);
+  end loop;
+  -- For the first copy.
+  if exists (select from pg_roles where rolname = 'candled_replica') then
+    grant usage on schema candled to candled_replica;
+    execute format(
+      'grant select on %s to candled_replica',
+      (
+        select string_agg(distinct quote_ident(t.tablename), ', ')
+        from pg_publication_tables t
+        where t.pubname = 'candled'));
   end if;
 exception
   when insufficient_privilege then
-    raise notice 'not allowed to create the publication candled: skipped';
+    raise notice 'not allowed to make the publications of candled: skipped';
 end
-$publication$;
+$publications$;
 
 delete from schema_version
 where version < 8;

@@ -21,6 +21,8 @@ extension EmbeddedServer {
     "log_timezone": "Asia/Shanghai",
     "logging_collector": "off",
     "max_connections": "100",
+    // Two days of a market of 5,400: a replica that is gone must not fill the disk.
+    "max_slot_wal_keep_size": "10GB",
     // Shared by all sessions: `ReaderMonitor` ends a reader that fills it before it is full.
     "max_locks_per_transaction": "1024",
     "max_wal_size": "4GB",

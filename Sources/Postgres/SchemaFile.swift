@@ -36,17 +36,20 @@ package struct SchemaFile: Sendable {
     }
   }
 
-  /// What follows in the same connection.
+  /// What goes before, or follows, in the same connection.
   package typealias Sequel = (PostgresConnection) throws(StoreError) -> Void
 
   /// Applies the file in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
-  /// - Parameter waiting: called with a sentence for people when a session is in the way, and again
-  ///   when it is another one.
+  /// - Parameters:
+  ///   - waiting: called with a sentence for people when a session is in the way, and again when it
+  ///     is another one.
+  ///   - prelude: comes before, in the same connection.
   /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
   ///   `transient` with the session that was in the way at last.
   package func apply(
     url: String, patience: Patience = Patience(), waiting: (String) -> Void = { _ in },
+    after prelude: Sequel = { (_) throws(StoreError) in },
     then sequel: Sequel = { (_) throws(StoreError) in }
   ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: Self.application)
@@ -55,6 +58,7 @@ package struct SchemaFile: Sendable {
     } catch  where error.code == .schemaMismatch {
       if let found = try? version.stored(in: connection), found > version.current { throw error }
     }
+    try prelude(connection)
     try apply(over: connection, url: url, patience: patience, waiting: waiting)
     try sequel(connection)
   }

@@ -49,13 +49,25 @@ struct SchemaCommand: ParsableCommand {
         """,
         examples: [
           "candled schema apply --config candled.toml":
-            "apply it to the database of store.url"
+            "apply it to the database of store.url",
+          "candled schema apply --replica --config replica.toml":
+            "prepare an empty database for a subscription",
         ]))
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "For a logical replica: leave out the rows that come from its primary.")
+    var replica = false
+
     func run() throws {
       let address = try options.load().storeAddress(asOwner: true)
+      if replica {
+        try Schema.applyForReplica(url: address) { StandardError.writeLine($0) }
+        StandardError.writeLine(
+          "schema version \(Schema.version) is in place for a logical replica: "
+            + "create its subscription now")
+        return
+      }
       try Schema.apply(url: address, sources: SourceRegistry.rows) { StandardError.writeLine($0) }
       StandardError.writeLine("schema version \(Schema.version) is in place")
     }

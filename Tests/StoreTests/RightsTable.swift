@@ -60,12 +60,15 @@ enum RightsTable {
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
       "feed_position", "changes", "schema_objects", "served", "served_on", "candle_moved",
+      "is_replica",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["keep_ranges"] = ("x", "")
     rights["prune_changes"] = ("x", "")
-    for name in ["feed_identity", "recluster_month", "swap_month"] {
+    for name in [
+      "feed_identity", "recluster_month", "swap_month", "month_arrived", "change_arrived",
+    ] {
       rights[name] = ("x", "")
     }
     return rights
