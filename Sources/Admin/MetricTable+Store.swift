@@ -71,7 +71,46 @@ extension MetricTable {
     ) {
       $0.status.store.notificationQueue.map { .decimal($0) }
     },
+    replicas("candled_replica_up", help: "1 while a replica is connected.") {
+      .flag($0.isConnected)
+    },
+    replicas("candled_replica_lag_bytes", help: "Log that a replica has not applied yet.") {
+      $0.lagBytes.map { .integer($0) }
+    },
+    replicas(
+      "candled_replica_lag_seconds",
+      help: "Time from a commit on the primary to its application on a replica, at last."
+    ) {
+      $0.lagMicroseconds.map { .microseconds($0) }
+    },
+    replicas("candled_replica_slot_bytes", help: "Log that is kept for a replica's slot.") {
+      $0.keptBytes.map { .integer($0) }
+    },
+    replicas(
+      "candled_replica_slot_limit_bytes",
+      help: "Log that may be kept for a slot; absent where it is without limit."
+    ) {
+      $0.keptBytes == nil ? nil : $0.limitBytes.map { .integer($0) }
+    },
+    replicas(
+      "candled_replica_slot_lost", help: "1 for a slot that kept more than it may: it is useless."
+    ) {
+      .flag($0.isLost)
+    },
   ]
+
+  private static func replicas(
+    _ name: String, help: String, read: @escaping @Sendable (ReplicaLink) -> MetricValue?
+  ) -> Family {
+    Family(
+      .gauge, name: name, help: help,
+      labels: MetricLabels(["replica"], atMost: ReplicaLink.countMax)
+    ) { source in
+      (source.report.engine?.status.store.replicas ?? []).compactMap { replica in
+        read(replica).map { MetricSeries([replica.name], value: $0) }
+      }
+    }
+  }
 
   static let journal: [Family] = [
     gauge("candled_journal_position", help: "Number of the last journal entry.") {

@@ -4,6 +4,7 @@ import Journal
 import Market
 import Operations
 import Polling
+import Postgres
 import Store
 
 /// `/status` and `/status.txt`: the report as ordered pairs, each written once as JSON for programs
@@ -131,6 +132,7 @@ extension EngineReport {
       ("calendar_days_left", .count(calendar.daysLeft)),
       ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
       ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),
+      ("replicas", .list(status.store.replicas.map { .object($0.pairs) })),
     ]
   }
 
@@ -140,6 +142,20 @@ extension EngineReport {
     let role = isOnFallback ? "the fallback \(quotes.source.name)" : quotes.source.name
     let others = sources.filter { $0.isQuotes && $0.isStandby }.map(\.source.name)
     return "from \(role) since \(since.clock(on: now)), standby: \(others.sentence ?? "none")"
+  }
+}
+
+extension ReplicaLink {
+  fileprivate var pairs: Pairs {
+    [
+      ("replica", .text(name).line("replica \(name)", words: sentence)),
+      ("is_connected", .flag(isConnected)),
+      ("lag_bytes", .count(lagBytes)),
+      ("lag_milliseconds", .thousandths(lagMicroseconds)),
+      ("slot_bytes", .count(keptBytes)),
+      ("slot_limit_bytes", .count(keptBytes == nil ? nil : limitBytes)),
+      ("alarm", .text(alarm?.rawValue)),
+    ]
   }
 }
 

@@ -83,6 +83,8 @@ package struct StoreAccount: Sendable {
   package var candlesReclustered: Int64 = 0
   /// Used share of the server's notification queue; nil where it is not known.
   package var notificationQueue: ExactDecimal?
+  /// As they were found last.
+  package var replicas: [ReplicaLink] = []
 
   package struct Fault: Sendable, Hashable {
     package var code: StoreError.Code

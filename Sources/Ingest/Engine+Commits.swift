@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Polling
+import Postgres
 
 /// Where commits go. The daemon's is a `StoreWriter`.
 package protocol CommitSink: Sendable {
@@ -235,6 +236,33 @@ extension Engine {
     parts.log.critical(
       "a listener does not read and the notification queue fills: end its session",
       metadata: metadata)
+  }
+
+  /// The replicas as they were found; each alarm is logged once.
+  package func record(_ replicas: [ReplicaLink]) {
+    let before = Dictionary(
+      status.store.replicas.map { ($0.name, $0.alarm) }, uniquingKeysWith: { first, _ in first })
+    status.store.replicas = replicas
+    for replica in replicas {
+      guard let alarm = replica.alarm, before[replica.name] != alarm else { continue }
+      let metadata: Logger.Metadata = [
+        "slot": "\(replica.name)", "kept_bytes": "\(replica.keptBytes ?? 0)",
+        "limit_bytes": "\(replica.limitBytes ?? 0)",
+      ]
+      switch alarm {
+      case .lost:
+        parts.log.error(
+          "a replication slot is lost: drop it, and make its replica anew", metadata: metadata)
+      case .nearLimit:
+        parts.log.error(
+          "a replication slot is near its limit: start its replica, or drop the slot",
+          metadata: metadata)
+      case .unlimited:
+        parts.log.warning(
+          "a replication slot may fill the server's disk: set max_slot_wal_keep_size",
+          metadata: metadata)
+      }
+    }
   }
 
   func postpone(_ error: StoreError) {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// What queries return.
 
@@ -34,6 +35,17 @@ package struct StoreStatus: Sendable {
     package var residuals: Int64
   }
 
+  /// Where the database's rows come from.
+  package struct Place: Sendable {
+    /// primary, standby or logical_replica.
+    package var role: String
+    /// Seconds that a replica is behind: of what it has received, or since it received anything.
+    package var lag: ExactDecimal?
+    /// Who takes rows from here.
+    package var replicas: [ReplicaLink]
+  }
+
+  package var place: Place
   package var feed: Feed
   package var instruments: Int64
   package var day: Day

@@ -27,6 +27,34 @@ extension StoreReader {
       cross join (select max(trading_day) as day from feed_audits) a
       """)
 
+  private static let readPlace = Statement(
+    name: "query_place",
+    sql: """
+      select
+        case
+          when pg_is_in_recovery() then 'standby'
+          when is_replica() then 'logical_replica'
+          else 'primary'
+        end,
+        case
+          when not pg_is_in_recovery() then (
+            select round(
+              extract(epoch from clock_timestamp() - max(s.latest_end_time))::numeric, 3)
+            from pg_stat_subscription s
+            where is_replica())
+          when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
+          else round(
+            extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::numeric, 3)
+        end
+      """)
+
+  private func place() throws(StoreError) -> StoreStatus.Place {
+    var row = try connection.run(Self.readPlace, context: "status").row(0)
+    return StoreStatus.Place(
+      role: try row.text(), lag: try row.optionalNumeric(),
+      replicas: try ReplicaLink.all(of: connection))
+  }
+
   private static let readHealth = Statement(
     name: "query_health",
     sql: """
@@ -65,7 +93,9 @@ extension StoreReader {
         term: try row.int64(), holder: try row.text(), host: try row.text(),
         acquiredAt: try row.timestamp(), state: try row.text())
     }.first
-    var row = try connection.run(Self.readStatus, context: "status").row(0)
+    let response = try connection.run(Self.readStatus, context: "status")
+    guard response.rowCount == 1 else { throw Self.noFeed(context: "status") }
+    var row = response.row(0)
     let feed = StoreStatus.Feed(
       position: JournalPosition(try row.int64()), knownAt: try row.optionalTimestamp(),
       epoch: try row.int64(), lastSeq: try row.int64(), lastCommitAt: try row.optionalTimestamp(),
@@ -77,7 +107,7 @@ extension StoreReader {
     let certified = StoreStatus.Certified(
       day: try row.optionalDay(), certificates: try row.int64(), residuals: try row.int64())
     return StoreStatus(
-      feed: feed, instruments: instruments, day: day, certified: certified,
+      place: try place(), feed: feed, instruments: instruments, day: day, certified: certified,
       databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health,
       leader: leader)
   }

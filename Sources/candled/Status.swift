@@ -53,9 +53,13 @@ struct Status: ParsableCommand {
 
 extension StoreStatus {
   fileprivate func json(_ daemon: DaemonReply) -> String {
-    let health = "[" + health.map { JSONText.object($0.members) }.joined(separator: ",") + "]"
-    return JSONText.object(members).dropLast() + ",\"health\":" + health
-      + ",\"daemon\":" + daemon.json + "}"
+    let replicas = Self.list(place.replicas.map(\.members))
+    let lists = ",\"replicas\":\(replicas),\"health\":\(Self.list(health.map(\.members)))"
+    return JSONText.object(members).dropLast() + lists + ",\"daemon\":" + daemon.json + "}"
+  }
+
+  private static func list(_ objects: [[(key: String, value: ResultCell)]]) -> String {
+    "[" + objects.map { JSONText.object($0) }.joined(separator: ",") + "]"
   }
 
   fileprivate var table: String {
@@ -63,8 +67,12 @@ extension StoreStatus {
     let health = health.map { row in
       [ResultCell.text("\(row.source.name) \(row.endpoint)"), .text(row.sentence)]
     }
+    let replicas = place.replicas.map { replica in
+      [ResultCell.text("replica \(replica.name)"), .text(replica.sentence)]
+    }
     return ResultWriter.text(
-      format: .table, columns: [ResultColumn("what"), ResultColumn("value")], rows: rows + health)
+      format: .table, columns: [ResultColumn("what"), ResultColumn("value")],
+      rows: rows + replicas + health)
   }
 
   private var members: [(key: String, value: ResultCell)] {
@@ -85,6 +93,20 @@ extension StoreStatus {
       ("leader_state", .optional(leader?.state)),
       ("term", leader.map { .integer($0.term) } ?? .null),
       ("term_began", .moment(leader?.acquiredAt)),
+      ("database_role", .text(place.role)), ("replica_lag_seconds", .optional(place.lag)),
+    ]
+  }
+}
+
+extension ReplicaLink {
+  fileprivate var members: [(key: String, value: ResultCell)] {
+    [
+      ("replica", .text(name)), ("is_connected", .boolean(isConnected)),
+      ("lag_bytes", .optional(lagBytes)),
+      ("lag_milliseconds", .optional(lagMicroseconds.map { $0 / 1_000 })),
+      ("slot_bytes", .optional(keptBytes)),
+      ("slot_limit_bytes", .optional(keptBytes == nil ? nil : limitBytes)),
+      ("alarm", .optional(alarm?.rawValue)),
     ]
   }
 }
@@ -111,5 +133,6 @@ extension ResultCell {
   static func moment(_ at: Timestamp?) -> ResultCell { at.map { .text("\($0)") } ?? .null }
   static func day(_ day: TradingDay?) -> ResultCell { day.map { .text("\($0)") } ?? .null }
   static func optional(_ value: ExactDecimal?) -> ResultCell { value.map { .decimal($0) } ?? .null }
+  static func optional(_ value: Int64?) -> ResultCell { value.map { .integer($0) } ?? .null }
   static func optional(_ text: String?) -> ResultCell { text.map { .text($0) } ?? .null }
 }

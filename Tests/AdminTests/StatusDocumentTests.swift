@@ -5,6 +5,7 @@ import Journal
 import Market
 import Operations
 import Polling
+import Postgres
 import TestSupport
 import Testing
 import Transport
@@ -32,6 +33,11 @@ import Transport
     engine.keys.parked[.quota] = 2
     engine.calendar.nextSession = TradingCalendar.shanghai.nextSession(after: Sample.now)
     engine.isCertificateOverdue = true
+    engine.status.store.replicas = [
+      ReplicaLink(
+        name: "analysts", isConnected: false, keptBytes: 8 << 30, limitBytes: 10 << 30),
+      ReplicaLink(name: "standby", isConnected: true, lagBytes: 16, lagMicroseconds: 1_500),
+    ]
     var report = Sample.leading(engine)
     report.storeAwaySince = Sample.now.adding(seconds: -60)
     report.loops = [
@@ -60,7 +66,10 @@ import Transport
       "gaps_opened":0,"gaps_closed":0,"revisions":0,"rejections":0,"pending_candles":0,
       "backlog_entries":7,"last_commit_at":"2026-07-06T10:00:00+08:00","commit_milliseconds":7.4,
       "lag_milliseconds":5,"change_seq":0,"journal_fault":"full","keys_parked":2,
-      "calendar_days_left":0,"is_catching_up":true,"is_certificate_overdue":true},
+      "calendar_days_left":0,"is_catching_up":true,"is_certificate_overdue":true,
+      "replicas":[{"replica":"analysts","is_connected":false,"slot_bytes":8589934592,
+      "slot_limit_bytes":10737418240,"alarm":"near_limit"},
+      {"replica":"standby","is_connected":true,"lag_bytes":16,"lag_milliseconds":1.5}]},
       "store_trouble":"cannot renew the lease for 60 s",
       "sources":[{"source":"sina","endpoint":"quotes","state":"ok",
       "since":"2026-07-06T10:00:00+08:00","is_serving":true,"requests":12,"failures":0,
@@ -98,6 +107,8 @@ import Transport
       keys parked                2
       catching up                7 entries to go
       certificate                overdue
+      replica analysts           not connected, 8192 MiB of at most 10240 kept for its slot
+      replica standby            connected, 16 bytes behind
       store                      cannot renew the lease for 60 s, 0 candles pending
       sina quotes                ok, 3 s behind (limit 15 s), 12 requests, 0 failures
       sina quotes                stalled, out of session, 12 requests, 0 failures: \

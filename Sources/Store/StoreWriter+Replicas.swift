@@ -1,0 +1,10 @@
+import Market
+import Postgres
+
+extension StoreWriter {
+  /// To be asked now and then: a replica that is gone keeps the server's log.
+  /// - Throws: `connectionLost`, `transient`.
+  package func replicas() throws(StoreError) -> [ReplicaLink] {
+    try ReplicaLink.all(of: session.opened().connection)
+  }
+}
