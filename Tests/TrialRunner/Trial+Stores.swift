@@ -60,6 +60,22 @@ extension Trial {
       ).run()
     },
     .chaos(
+      "replica",
+      "A standby and a logical replica: killed, cut off, promoted, the same rows and lines.",
+      options: [
+        "commits": "600", "instruments": "300", "kills": "10", "cut": "60", "percent": "110",
+        "visible": "50",
+      ]
+    ) { options in
+      var trial = ReplicaTrial(
+        binary: options.binary, commits: try options.number("commits"),
+        instruments: try options.instruments, kills: try options.number("kills"),
+        cutSeconds: try options.number("cut"), seed: try options.seed)
+      trial.commitPercentMax = try options.number("percent")
+      trial.visibleMillisecondsMax = try options.number("visible")
+      return try await trial.run()
+    },
+    .chaos(
       "listener", "A listener idle in a transaction makes no commit slower, and is seen.",
       options: ["commits": "50", "instruments": "1000", "percent": "125"], run: listener),
     .chaos(

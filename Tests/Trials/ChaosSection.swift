@@ -40,6 +40,9 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
       "dbfull", "--minutes 20 --speed 60 --instruments 100",
       short: "--minutes 5 --speed 120 --instruments 24"),
     ChaosSection(
+      "replica", "--commits 600 --instruments 300 --kills 10 --cut 60",
+      short: "--commits 30 --instruments 12 --kills 1 --cut 2 --percent 1000 --visible 5000"),
+    ChaosSection(
       "listener", "--commits 200 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection(
