@@ -59,9 +59,14 @@ package struct OutboxTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// From now on what is added is notified to this connection.
+  /// From now on what is added is notified to this connection; on a standby it is looked for.
   package func listen() throws(AppStoreError) {
-    try connection.execute("listen candled_app_outbox", context: "listen")
+    do throws(StoreError) {
+      try connection.connection.listen(
+        to: "candled_app_outbox", lookingEvery: AppConnection.lookMilliseconds)
+    } catch {
+      throw .store(error)
+    }
   }
 
   // MARK: Rows
