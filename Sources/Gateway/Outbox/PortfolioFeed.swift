@@ -1,6 +1,6 @@
-/// Values the portfolios that streams follow, once a second, and passes on those that changed. While
-/// they are followed that costs the database one statement a second; an account is read again only
-/// after its ledger grew, when a day begins, and once a minute.
+/// Values the portfolios that streams follow, once a second, and passes on those that changed.
+/// While they are followed that costs the database one statement a second; an account is read again
+/// only after its ledger grew, when a day begins, and once a minute.
 
 import AppStore
 import Market
