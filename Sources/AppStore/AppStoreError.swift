@@ -23,6 +23,14 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case invalid(field: String, expected: String)
 }
 
+extension AppStoreError {
+  /// Whether the database took a row for wrong: it will again.
+  package var isOfData: Bool {
+    guard case .store(let error) = self, let state = error.sqlState else { return false }
+    return ["22", "23", "P0"].contains { state.hasPrefix($0) }
+  }
+}
+
 extension AppStoreError: CustomStringConvertible {
   package var description: String {
     switch self {

@@ -391,11 +391,3 @@ extension Broker {
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
   }
 }
-
-extension AppStoreError {
-  /// Whether the database took a row for wrong: it will again.
-  fileprivate var isOfData: Bool {
-    guard case .store(let error) = self, let state = error.sqlState else { return false }
-    return ["22", "23", "P0"].contains { state.hasPrefix($0) }
-  }
-}

@@ -45,6 +45,7 @@ extension StoreReader {
         (select min(c.seq) - 1 from feed_changes c),
         p.last_seq)
       from feed_position() p
+      where p.epoch is not null
       """)
 
   /// The changes of the last seconds are those after this seq.
@@ -56,7 +57,8 @@ extension StoreReader {
       (row) throws(StoreError) in
       try row.int64()
     }
-    return seqs.first ?? 0
+    guard let seq = seqs.first else { throw Self.noFeed(context: "follow") }
+    return seq
   }
 
   private static let readChanges = Statement(

@@ -109,7 +109,8 @@ package final class StoreReader {
   }
 
   private static let readPosition = Statement(
-    name: "feed_position", sql: "select epoch, last_seq from feed_position()")
+    name: "feed_position",
+    sql: "select epoch, last_seq from feed_position() where epoch is not null")
 
   private static let readOverview = Statement(
     name: "read_overview",

@@ -1,3 +1,5 @@
+/// Replicas as the daemon looks at them, beside what it writes.
+
 import Market
 import Postgres
 

@@ -66,6 +66,11 @@ enum Sample {
     for reason in KeyParking.allCases { engine.keys.parked[reason] = 1 }
     engine.status.store.notificationQueue = .zero
     engine.status.store.monthsLeft = 2
+    engine.status.store.replicas = [
+      ReplicaLink(
+        name: "standby", isConnected: true, keptBytes: 1, limitBytes: 2, lagBytes: 3,
+        lagMicroseconds: 4)
+    ]
     engine.status.commits.lastAt = now
     engine.status.commits.lag.record(microseconds: 99_000_000)
     engine.quarantined = 900

@@ -270,6 +270,7 @@ import Testing
       from pg_logical_slot_get_binary_changes('follower', null, null, 'proto_version', '1',
         'publication_names', 'candled')
       where get_byte(data, 0) in (ascii('I'), ascii('U'), ascii('D'))
+        and substring(data from 2 for 4) = int4send('candled.candle'::regclass::integer)
       group by 1
       """)
     #expect(changes == [["U", "4"]])

@@ -172,8 +172,8 @@ package struct ReplicaTrial {
     let files = Int64(try world.value("select sum(size)::bigint from pg_ls_waldir()")) ?? .max
     let filesMax = (ReplicaWorld.slotMegabytes + ReplicaWorld.walMegabytes + 32) << 20
     verdict.figures.append(
-      "a dead slot kept \(keptMax >> 20) MiB of at most \(ReplicaWorld.slotMegabytes) and was lost; "
-        + "\(files >> 20) MiB of log are left")
+      "a dead slot kept \(keptMax >> 20) MiB of at most \(ReplicaWorld.slotMegabytes) and was "
+        + "lost; \(files >> 20) MiB of log are left")
     if !isLost { verdict.complaints.append("the dead slot was not lost") }
     // Whole segments are kept.
     if keptMax > (ReplicaWorld.slotMegabytes + 16) << 20 {

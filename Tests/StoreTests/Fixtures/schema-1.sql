@@ -4,7 +4,7 @@
 set role candled_owner;
 set search_path = candled;
 
-drop publication candled;
+drop publication candled, candled_candles;
 drop table day_lock, lease, lease_term, market, price_range, serving, source cascade;
 drop function keep_ranges;
 
