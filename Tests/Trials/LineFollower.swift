@@ -50,6 +50,58 @@ final class LineFollower {
     }
   }
 
+  /// Until it has said that the feed began anew.
+  func awaitRestart(secondsMax: Int) throws {
+    let end = Date().addingTimeInterval(TimeInterval(secondsMax))
+    while try !lines(of: String(contentsOfFile: process.log, encoding: .utf8))
+      .contains(where: \.isRestart)
+    {
+      guard Date() < end, process.isRunning else {
+        throw TrialFailure("the follower of the \(name) did not begin anew: \(process.logTail)")
+      }
+      usleep(Self.lookMicroseconds)
+    }
+  }
+
+  /// Who reads later finds a candle as it was revised since: each change must have named the same
+  /// in the same order, and each candle must have come to the same.
+  static func differences(of lines: [Line], from expected: [Line]) -> [String] {
+    let (found, wanted) = (Said(lines), Said(expected))
+    var differences: [String] = []
+    if found.order != wanted.order {
+      let first = zip(found.order, wanted.order).first { $0 != $1 }
+      differences.append(
+        "\(found.order.count) lines, not \(wanted.order.count), the first other one "
+          + "\(first?.0 ?? "at the end"), not \(first?.1 ?? "")")
+    }
+    if found.last != wanted.last {
+      let others = wanted.last.filter { found.last[$0.key] != $0.value }
+      differences.append(
+        "\(others.count) candles came to something else: "
+          + others.keys.sorted().prefix(3).joined(separator: " "))
+    }
+    return differences
+  }
+
+  /// What each line is of, and what each candle was at last.
+  private struct Said {
+    var order: [Substring] = []
+    var last: [Substring: Substring] = [:]
+
+    init(_ lines: [Line]) {
+      for line in lines {
+        guard let name = line.text.firstRange(of: "\"symbol\""),
+          let values = line.text.firstRange(of: ",\"open\":")
+        else {
+          order.append(line.text[...])
+          continue
+        }
+        order.append(line.text[..<values.lowerBound])
+        last[line.text[name.lowerBound..<values.lowerBound]] = line.text[values.lowerBound...]
+      }
+    }
+  }
+
   private static let tailBytes: UInt64 = 4_096
 
   private func tail() throws -> String {
