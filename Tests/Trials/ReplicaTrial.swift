@@ -11,8 +11,8 @@ import TestSupport
 /// A primary, its physical standby and its logical replica, while a writer commits minutes over a
 /// turn of the month and a backfill goes back to an old one. The replica's server is killed with
 /// SIGKILL again and again, and its link falls silent for a while. In the end all three hold the
-/// same rows, and their followers have printed the same candles in the same order; then the standby is promoted, and
-/// the replica is made anew behind it.
+/// same rows, and their followers have printed the same candles in the same order; then the standby
+/// is promoted, and the replica is made anew behind it.
 package struct ReplicaTrial {
   package var binary: String
   package var commits: Int
