@@ -47,10 +47,12 @@ import Testing
   @Test func `finds nothing wrong with a whole market, in at most 15 requests`() throws {
     let (server, symbols) = try Self.exchange(instruments: SimulatedMarket.instrumentsDefault)
     defer { server.stop() }
-    // Lives through the morning of a whole market first, which may take longer than doctor waits.
+    // Lives through the morning of a whole market first, for quotes and for bars: either may take
+    // longer than doctor waits.
     let day = try #require(TradingDay("2026-07-06"))
     let noon = Timestamp(day: day, secondOfDay: 12 * 3_600 + 600)
     _ = try Endpoint(port: server.port).get("/rn=\(noon.microseconds / 1_000)&list=sh600000")
+    _ = server.trueLedger(on: day, until: noon)
     let before = server.requestsAnswered
     let run = try Self.run(server: server.url, settings: [symbols])
     #expect(run.status == 0, "\(run.errors)")
