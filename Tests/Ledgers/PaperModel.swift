@@ -121,14 +121,17 @@ package struct PaperModel: Sendable {
       - frozen(symbol, of: account)
   }
 
-  /// What an open buy may still cost: all of the day at the limit, less what the day has cost.
+  /// What an open buy may still cost: all of the day at the limit, less what the day has cost, but
+  /// a cent at least.
   private func worst(_ id: Int64) -> Int {
     guard let order = orders[id], order.isBuy, order.isOpen, let limit = order.limit else {
       return 0
     }
     let most = order.money + (order.quantity - order.filled) * limit
-    return Self.cents(most) + Self.charges(most, order).sum
+    let left =
+      Self.cents(most) + Self.charges(most, order).sum
       - Self.cents(order.money) - Self.charges(order.money, order).sum
+    return max(left, 1)
   }
 
   // MARK: Fees

@@ -38,6 +38,16 @@ import Testing
     "\(ledger.balance(.shares(try #require(Symbol("sh600519"))), kind))"
   }
 
+  @Test func `a buy of less than half a cent freezes a cent, for each posting moves something`()
+    throws
+  {
+    var ledger = try funded("1")
+    let accepted = try ledger.accept(order(.buy, 1, at: "0.003"))
+    #expect(accepted.posting.entries.count == 2 && cash(ledger, .frozen) == "0.01")
+    let ended = try ledger.end(1)
+    #expect(ended.posting.entries.count == 2 && cash(ledger, .available) == "1.00")
+  }
+
   @Test func `a buy freezes its limit and the worst fees, and a better price frees the rest`()
     throws
   {

@@ -8,7 +8,13 @@ extension EveryTrial.Days {
       let seed = UInt64.random(in: 1...1000)
       var trial = LedgerTrial(commands: 8_000, clients: 8, seed: seed)
       (trial.accounts, trial.sharedKeys) = (16, 5)
-      let verdict = try trial.run()
+      let verdict: LedgerTrial.Verdict
+      do {
+        verdict = try trial.run()
+      } catch {
+        Issue.record(error, "seed \(seed)")
+        return
+      }
       #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.figures)")
       #expect(verdict.fills > 1_000 && verdict.refused > 100, "seed \(seed): \(verdict.figures)")
     }

@@ -46,6 +46,7 @@ package struct LedgerOrder: Sendable, Hashable {
 
   /// To the cent.
   package static let cashPlaces: UInt8 = 2
+  private static let cent = ExactDecimal(units: 1, scale: cashPlaces)
 
   /// The rest of it, to be accepted again on another day.
   package func renewed(on day: TradingDay) -> LedgerOrder {
@@ -66,13 +67,14 @@ package struct LedgerOrder: Sendable, Hashable {
   }
 
   /// What an open order holds: a sale the shares of the rest; a buy what the rest may still cost,
-  /// all at the worst price, with the fees that this adds.
+  /// all at the worst price, with the fees that this adds; a cent at least, for a posting without
+  /// entries is none.
   func toFreeze() throws(ExactDecimalError) -> ExactDecimal {
     let rest = try rest()
     guard isOpen, rest.isPositive else { return .zero }
     guard isBuy, let worstPrice else { return rest }
     let worst = try turnover + (try rest * worstPrice)
-    return try cost(of: worst) - (try cost(of: turnover))
+    return max(try cost(of: worst) - (try cost(of: turnover)), Self.cent)
   }
 
   func allows(_ price: ExactDecimal) -> Bool {
