@@ -16,6 +16,7 @@ final class DoctorRun {
   private let hosts: HTTPUpstream.Hosts
   private let client: HTTPClient
   private let clock: EngineClock
+  private let quotesMilliseconds: Int
   /// By source: which key it is asked with, how far apart, and not before when.
   private var sources: [Place]
   /// Settings whose hosts did not answer, and why.
@@ -34,6 +35,8 @@ final class DoctorRun {
     let settings = configuration.settings
     let clock = EngineClock.scaled(from: EngineClock(settings).now, speed: 1)
     self.clock = clock
+    // A first connection may take longer than the daemon's next requests.
+    quotesMilliseconds = max(5_000, Int(settings.quotesDeadline.wholeMilliseconds))
     client = try HTTPClient()
     hosts = try HTTPUpstream.hosts(settings)
     upstream = HTTPUpstream(client: client, hosts: hosts, credentials: credentials)
@@ -79,7 +82,7 @@ final class DoctorRun {
     let waits = Duration.seconds(request.waitSeconds)
     try await Task.sleep(until: max(sources[place].readyAt, .now + waits), clock: .continuous)
     for host in 0..<(hosts[setting]?.count ?? 1) {
-      let feedRequest = unsent.sent(at: clock.now)
+      let feedRequest = unsent.sent(at: clock.now, deadlineMilliseconds: quotesMilliseconds)
       let name = upstream.hostName(of: feedRequest, host: host) ?? setting
       let answer = await upstream.response(to: feedRequest, key: sources[place].key, host: host)
       requestsSent += 1

@@ -49,7 +49,7 @@ package struct QuotesQuery: Sendable, Hashable {
   /// Goes against caches between here and there; the moment at which it is sent.
   package var askedAt: Timestamp
   /// An answer that comes later is not waited for; of the daemon's time.
-  package let deadlineMilliseconds: Int
+  package var deadlineMilliseconds: Int
 
   /// The group of a request that finds out how a source does while another one serves: its answer
   /// is in the journal, its rows are not booked.
@@ -102,9 +102,11 @@ package struct BarsQuery: Sendable, Hashable {
 
 extension FeedRequest {
   /// The same, sent at `moment`.
-  package func sent(at moment: Timestamp) -> FeedRequest {
+  /// - Parameter deadlineMilliseconds: of quotes; as it was if nil.
+  package func sent(at moment: Timestamp, deadlineMilliseconds: Int? = nil) -> FeedRequest {
     guard case .quotes(var quotes) = query else { return self }
     quotes.askedAt = moment
+    quotes.deadlineMilliseconds = deadlineMilliseconds ?? quotes.deadlineMilliseconds
     return FeedRequest(.quotes(quotes), to: source)
   }
 
