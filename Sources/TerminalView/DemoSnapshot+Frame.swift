@@ -53,7 +53,7 @@ extension DemoSnapshot {
     line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", style: .label)
     line.add("  " + Figures.clock(second), style: .title)
     line.add("  " + phase.rawValue)
-    var right = StyledLine("\(speed)×", style: .title)
+    var right = StyledLine(speed == 0 ? "no clock" : "\(speed)×", style: .title)
     right.add("  \(Figures.grouped(instruments)) instruments ", style: .label)
     if line.width + 2 + right.width <= width {
       line.advance(to: width - right.width)

@@ -38,7 +38,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
         "candled demo --open /tmp/day": "open the database of a kept demo, without polling",
       ]))
 
-  @Option(help: "Simulated seconds per real second.")
+  @Option(
+    help: "Simulated seconds per real second; 0 for as many as the machine computes, none missed.")
   var speed = 60
 
   @Option(help: "Number of instruments.")
@@ -75,8 +76,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     guard open == nil || keep == nil else {
       throw ValidationError("--open and --keep exclude each other")
     }
-    guard (1...1000).contains(speed) else {
-      throw ValidationError("--speed takes a number from 1 to 1000")
+    guard (0...1000).contains(speed) else {
+      throw ValidationError("--speed takes a number from 0 to 1000")
     }
     guard (10...6000).contains(instruments) else {
       throw ValidationError("--instruments takes a number from 10 to 6000")
@@ -140,7 +141,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       history: SimulatedHistory(
         market, earlierDays: past.days, earlierMinuteDays: DemoPast.minuteDaysMax),
       protocols: DemoUpstream.all.flatMap(\.protocols),
-      clock: .function { time.withLock { $0.now } })
+      clock: speed == 0 ? .request : .function { time.withLock { $0.now } })
     defer { exchange.stop() }
     let world = World(url: exchange.url, symbols: market.symbols, folder: folder)
     // In silence but for what fails.
@@ -155,8 +156,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     try server.gatherStatistics()
     let gateway = try gateway ? DemoGateway(folder: folder) : nil
     defer { gateway?.stop() }
-    let clock = EngineClock.scaled(
-      from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
+    let start = Timestamp(day: day, secondOfDay: Demo.startSecondOfDay)
+    let clock: EngineClock =
+      speed == 0 ? .stepped(start: start) : .scaled(from: start, speed: Int64(speed))
     time.withLock { $0 = clock }
     let settings = try settings(
       in: world, "clock.stop=\(Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay))")
