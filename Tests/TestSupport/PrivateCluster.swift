@@ -1,6 +1,6 @@
-/// A PostgreSQL cluster for tests: in a fresh folder under /tmp, without fsync, gone when the test
-/// process ends, pass or fail. The folder carries the process's number, so that what a killed test
-/// process left behind (its server runs on: it is made to) is swept by the next one.
+/// A PostgreSQL cluster for tests: in a fresh folder, without fsync, gone when the test process
+/// ends, pass or fail. The folder carries the process's number, so that what a killed test process
+/// left behind (its server runs on: it is made to) is swept by the next one.
 
 import EmbeddedPostgres
 import Glibc
@@ -12,7 +12,8 @@ package final class PrivateCluster: Sendable {
   /// What it lies on, for as long as it is used.
   private let disk: SmallDisk?
 
-  private static let parent = "/tmp"
+  /// `script/test` names a file system in memory; what is measured lies on a disk.
+  private static let parent = getenv("CANDLED_TEST_FOLDERS").map { String(cString: $0) } ?? "/tmp"
   private static let prefix = "candled-cluster-"
   static let settings = [
     "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
