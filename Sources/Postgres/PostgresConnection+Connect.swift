@@ -10,7 +10,7 @@ import Platform
 /// a service says otherwise; on a Unix socket libpq has no use for TLS and ignores both settings.
 /// libpq reads passwords from the string, `PGPASSWORD`, and `~/.pgpass` or `PGPASSFILE` by itself.
 extension PostgresConnection {
-  static let connectSecondsMax = 5
+  static let connectSecondsMax = 10
   /// After that long without an acknowledgement a TCP connection counts as dead.
   static let unacknowledgedMillisecondsMax = 10_000
 
