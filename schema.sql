@@ -10,10 +10,9 @@
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
 -- `candled_reader` reads views and calls functions, and no tables but `schema_version`, `market`
 -- and `source`: a group, to be granted to logins; `candled_replica` is what logical replicas log in
--- as. They are made when the installing role may make
--- roles; where it is no superuser it becomes a member of `candled_owner`. Without that right the
--- installing role owns everything: let the daemon log in as that role, or create the three roles
--- first and apply again.
+-- as. They are made when the installing role may make roles, the last one by a superuser alone;
+-- where it is none it becomes a member of `candled_owner`. Without that right the installing role
+-- owns everything: let the daemon log in as that role, or create the roles first and apply again.
 
 begin;
 
@@ -145,13 +144,12 @@ set local search_path = candled;
 
 comment on schema candled is 'Exact candles, live quotes, and the ledger that proves them.';
 
--- A logical replica has the rows of its primary, and makes none of its own: the file does not
--- write any there, nor where `candled schema apply --replica` applies it for one.
-
 create or replace function is_replica()
 returns boolean
 language sql stable
 as $function$
+  -- A logical replica has the rows of its primary, and makes none of its own: the file does not
+  -- write any there, nor where `candled schema apply --replica` applies it for one.
   select pg_is_in_recovery()
     or coalesce(current_setting('candled.as_replica', true), '') = 'on'
     or exists (

@@ -34,8 +34,7 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("The folder that the files go to.", valueName: "dir"))
   var to: String
 
-  @Option(help: "The timeframe.")
-  var timeframe = TimeframeArgument(.minute1)
+  @OptionGroup var timeframe: TimeframeOption
 
   @Option(help: ArgumentHelp("Only this market: cn, us, … (default: all)", valueName: "name"))
   var market: String?

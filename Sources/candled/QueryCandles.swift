@@ -33,8 +33,7 @@ struct QueryCandles: ParsableCommand {
   @Argument(help: "The instrument, in any spelling.")
   var symbol: String
 
-  @Option(help: "The timeframe.")
-  var timeframe = TimeframeArgument(.minute1)
+  @OptionGroup var timeframe: TimeframeOption
 
   @Option(help: ArgumentHelp("Only candles opened at this time or later.", valueName: "time"))
   var from: MomentArgument?

@@ -30,8 +30,7 @@ struct QueryWhy: ParsableCommand {
   @Argument(help: "A time in its interval, such as its opening.")
   var at: MomentArgument
 
-  @Option(help: "The timeframe.")
-  var timeframe = TimeframeArgument(.minute1)
+  @OptionGroup var timeframe: TimeframeOption
 
   @Option(help: "The series, if a symbol has several.")
   var source: SourceArgument?
