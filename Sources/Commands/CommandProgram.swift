@@ -26,7 +26,7 @@ package struct CommandProgram: Sendable {
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try root.parseAsRoot()
-      if type(of: command) is any DrainsOnSignal.Type {
+      if Self.drains(command) {
         ServiceSignals.keep()
       } else {
         ServiceSignals.release()
@@ -39,6 +39,10 @@ package struct CommandProgram: Sendable {
     } catch {
       end(error, of: root)
     }
+  }
+
+  private static func drains(_ command: any ParsableCommand) -> Bool {
+    (command as? any DrainsOnSignal)?.drains == true
   }
 
   private func requireThreads() throws(CommandFailure) {

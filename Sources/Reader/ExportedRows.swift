@@ -1,5 +1,5 @@
-/// What an export asks: which series a market has, whether a day of it is over, and the day's
-/// candles, some series at once.
+/// What an export asks: which series a market has, whether a day of it is over, which days have
+/// closed, and a day's candles, some series at once.
 
 import Market
 import Postgres
@@ -14,6 +14,17 @@ package struct MarketSeries: Sendable, Hashable {
     self.market = market
     self.symbol = symbol
     self.source = source
+  }
+}
+
+/// A trading day of one market.
+package struct MarketDay: Sendable, Hashable {
+  package var market: String
+  package var day: TradingDay
+
+  package init(market: String, day: TradingDay) {
+    self.market = market
+    self.day = day
   }
 }
 
@@ -65,6 +76,37 @@ extension StoreReader {
     return try read(Self.readIsOver, with: parameters) { (row) throws(StoreError) in
       try row.bool()
     }.first ?? false
+  }
+
+  private static let readClosedDays = Statement(
+    name: "export_closed_days",
+    sql: """
+      select m.name, d.day
+      from market m
+      cross join lateral (
+        select c.trading_day
+        from coverage c
+        join source s on s.name = c.source
+        where s.market = m.code
+          and c.trading_day >= $1::date
+          and c.certified
+        union
+        select g::date
+        from generate_series(
+          $1::date::timestamp, (now() at time zone m.zone)::date - interval '1 day', '1 day') g
+        where not exists (select from source s where s.market = m.code and s.kind = 'quotes')
+      ) d (day)
+      order by d.day, m.name
+      """)
+
+  /// The days from `first` on that have certificates; of a market that has bars alone, and so no
+  /// certificates, those that have ended on its clock.
+  package func closedDays(from first: TradingDay) throws(StoreError) -> [MarketDay] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(first) }
+    return try read(Self.readClosedDays, with: parameters) { (row) throws(StoreError) in
+      MarketDay(market: try row.text(), day: try row.day())
+    }
   }
 
   private static let readDay = Statement(

@@ -4,6 +4,8 @@
 import Commands
 import Glibc
 import Market
+import Operations
+import Postgres
 import Reader
 import TerminalView
 
@@ -26,20 +28,25 @@ struct DayExport {
   private let timeframe: Timeframe
   private let format: ExportFormat
   private let series: [String: [MarketSeries]]
+  private let stop: Interrupt
 
-  /// - Parameter series: by symbol.
+  /// - Parameters:
+  ///   - series: by symbol.
+  ///   - stop: ends the process with success, and leaves nothing of a file that is not complete.
   init(
     _ reader: StoreReader, folder: String, timeframe: Timeframe, format: ExportFormat,
-    series: [MarketSeries]
+    series: [MarketSeries], stop: Interrupt
   ) {
     self.reader = reader
+    self.stop = stop
     self.folder = folder
     self.timeframe = timeframe
     self.format = format
     self.series = Dictionary(grouping: series, by: \.market)
   }
 
-  func write(_ day: TradingDay, of market: String) throws -> Outcome {
+  func write(_ each: MarketDay) throws -> Outcome {
+    let (market, day) = (each.market, each.day)
     guard let series = series[market] else { return .empty }
     let place = "\(folder)/market=\(market)"
     let path = "\(place)/\(day).\(format.rawValue)"
@@ -49,6 +56,7 @@ struct DayExport {
       var file: CompleteFile?
       var count = 0
       for first in stride(from: 0, to: series.count, by: Self.seriesAtOnce) {
+        if stop.isSignalled { throw CommandFailure.silent(.ok) }
         let part = series[first..<min(first + Self.seriesAtOnce, series.count)]
         let rows = try rows(of: part, on: day, in: market)
         guard !rows.isEmpty else { continue }

@@ -4,10 +4,11 @@ import ArgumentParser
 import Commands
 import Market
 import Operations
+import Postgres
 import Reader
 import TerminalView
 
-struct Export: ParsableCommand {
+struct Export: ParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
     abstract: "Write days of candles as CSV or JSON lines.",
     discussion: Help.discussion(
@@ -16,8 +17,9 @@ struct Export: ParsableCommand {
       candles, sorted by symbol and time, every number with the digits of the database. A file \
       is complete or not there, whenever the command ends. A file that is there is left as it is, \
       so that the same command goes on where it was ended: after a correction of a day, or to \
-      export other symbols, delete its file. Parquet is written by the Python package: \
-      `python3 -m candled export`.
+      export other symbols, delete its file. With --follow each later day is written once it has \
+      its certificates or, where a market gives none, is over; a database that does not answer is \
+      tried again. Parquet is written by the Python package: `python3 -m candled export`.
       """,
       examples: [
         "candled export --day 2026-07-06 --to days": "every minute of a day, as CSV",
@@ -25,6 +27,7 @@ struct Export: ParsableCommand {
           "of several days, as JSON lines",
         "candled export --day 2026-07-06 --to days --market cn --timeframe 1d":
           "the day candles of one market",
+        "candled export --day 2026-07-06 --to days --follow": "a day, and each later one",
       ]))
 
   @Option(
@@ -47,28 +50,36 @@ struct Export: ParsableCommand {
   @Option(help: "The format: csv or jsonl.")
   var format = ExportFormat.csv
 
+  @Flag(help: "Go on with each day that closes, until a signal.")
+  var follow = false
+
+  @Option(help: ArgumentHelp("How often --follow looks.", valueName: "seconds"))
+  var every = 60
+
   @OptionGroup var options: ConfigurationOptions
 
+  var drains: Bool { follow }
+
+  func validate() throws {
+    if every < 1 { throw ValidationError("--every takes a number above 0") }
+  }
+
   func run() throws {
-    let reader = try StoreReader(url: options.load().storeAddress())
-    let export = try DayExport(
-      reader, folder: "\(to)/candles-\(timeframe.value.name)", timeframe: timeframe.value,
-      format: format, series: series(reader))
-    let markets = try chosenMarkets(reader)
+    let address = try options.load().storeAddress()
+    if follow {
+      var follower = ExportFollower(self, address: address)
+      return try follower.run()
+    }
+    let reader = try StoreReader(url: address)
+    let export = try open(reader, until: Interrupt())
     var found = 0
     var early: [String] = []
-    for day in day.days {
-      for market in markets {
-        switch try export.write(day, of: market) {
-        case .written(let path, let candles):
-          try StandardOutput.write("\(path): \(counted(candles, "candle"))\n")
-          found += 1
-        case .present(let path):
-          try StandardOutput.write("\(path): left as it is\n")
-          found += 1
-        case .early: early.append("\(day) is not over in the market \(market): run again then")
-        case .empty: continue
-        }
+    for each in try givenDays(reader) {
+      switch try write(each, by: export) {
+      case .written, .present: found += 1
+      case .early:
+        early.append("\(each.day) is not over in the market \(each.market): run again then")
+      case .empty: continue
       }
     }
     guard early.isEmpty else {
@@ -78,6 +89,29 @@ struct Export: ParsableCommand {
       throw CommandFailure(
         status: .noInput, sentence: "there are no \(timeframe.value.name) candles of \(day.text)")
     }
+  }
+
+  func open(_ reader: StoreReader, until stop: Interrupt) throws -> DayExport {
+    try DayExport(
+      reader, folder: "\(to)/candles-\(timeframe.value.name)", timeframe: timeframe.value,
+      format: format, series: series(reader), stop: stop)
+  }
+
+  /// Writes the file if it lacks, and prints a line if it is there.
+  func write(_ each: MarketDay, by export: DayExport) throws -> DayExport.Outcome {
+    let outcome = try export.write(each)
+    switch outcome {
+    case .written(let path, let candles):
+      try StandardOutput.write("\(path): \(counted(candles, "candle"))\n")
+    case .present(let path): try StandardOutput.write("\(path): left as it is\n")
+    case .early, .empty: break
+    }
+    return outcome
+  }
+
+  func givenDays(_ reader: StoreReader) throws -> [MarketDay] {
+    let markets = try chosenMarkets(reader)
+    return day.days.flatMap { day in markets.map { MarketDay(market: $0, day: day) } }
   }
 
   private func chosenMarkets(_ reader: StoreReader) throws -> [String] {

@@ -137,7 +137,10 @@ private struct ExportedDays {
     #expect(try days.files()[name] == whole[name])
   }
 
-  @Test func `killed at any moment it leaves whole files, and a second run all of them`() throws {
+  @Test(arguments: [SIGKILL, SIGTERM])
+  func `ended at any moment it leaves whole files, and a second run all of them`(
+    number: Int32
+  ) throws {
     let complete = try ExportedDays.get()
     let began = ContinuousClock.now
     #expect(try complete.export("--day", "2026-01-05..2026-01-06").status == 0)
@@ -150,12 +153,13 @@ private struct ExportedDays {
         [
           "export", "--to", days.folder, "--day", "2026-01-05..2026-01-06", "--config",
           "/dev/stdin",
-        ],
+        ] + (number == SIGTERM ? ["--follow"] : []),
         input: SimulatedMorning.configuration(days.database))
       usleep(useconds_t(microseconds * (Double(moment) + 0.5) / Double(moments)))
-      running.signal(SIGKILL)
-      _ = try running.ended()
-      for (name, bytes) in try days.files() where !name.hasSuffix(".part") {
+      running.signal(number)
+      let status = try running.ended()
+      #expect(status == 0 || number == SIGKILL, "\(running.captured)")
+      for (name, bytes) in try days.files() where number == SIGTERM || !name.hasSuffix(".part") {
         #expect(bytes == whole[name], "\(name) at moment \(moment)")
       }
       #expect(try days.export("--day", "2026-01-05..2026-01-06").status == 0)
@@ -195,6 +199,8 @@ private struct ExportedDays {
     (["--day", "yesterday"], 64, "yesterday"),
     (["--day", "2026-01-06..2026-01-05"], 64, "2026-01-06..2026-01-05"),
     (["--day", "2026-01-05", "--format", "xml"], 64, "xml"),
+    (["--day", "2026-01-05", "--follow", "--every", "0"], 64, "--every takes a number above 0"),
+    (["--day", "2026-01-05", "--follow", "--market", "xx"], 65, "xx: no market of this database"),
   ])
   func `says what is wrong`(options: [String], status: Int32, words: String) throws {
     let days = try ExportedDays.get()

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--market", help="cn, us, … (default: every market)")
     export.add_argument("--symbols", help="only these, with commas between them")
     export.add_argument(
-        "--follow", action="store_true", help="add each later day when it has closed")
+        "--follow", action="store_true", help="go on with each day that closes")
     export.add_argument(
         "--every", type=float, default=60.0, metavar="SECONDS",
         help="how often --follow looks (default: 60)")

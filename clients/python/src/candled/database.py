@@ -227,12 +227,13 @@ class Database:
         try:
             yield connection
         except psycopg.Error as error:
+            is_lost = connection.closed
             if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.close()
             primary = error.diag.message_primary or str(error).strip()
             if error.sqlstate == _REFUSED:
                 raise BadArgument(primary) from None
-            raise QueryFailed(primary) from error
+            raise (ConnectionFailed if is_lost else QueryFailed)(primary) from error
         except BaseException:
             self.close()
             raise

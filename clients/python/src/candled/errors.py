@@ -9,7 +9,8 @@ class CandledError(Exception):
 
 
 class ConnectionFailed(CandledError):
-    """The gateway could not be reached when the stream was opened, or the database."""
+    """The gateway could not be reached when the stream was opened, or the database, or its
+    connection was lost during a query."""
 
 
 class BadArgument(CandledError, ValueError):
@@ -18,7 +19,7 @@ class BadArgument(CandledError, ValueError):
 
 
 class QueryFailed(CandledError):
-    """The database refused a query, or the connection was lost during it."""
+    """The database refused a query."""
 
 
 class MissingPackage(CandledError, ImportError):

@@ -6,6 +6,7 @@ was made of is in its metadata, so that a second run writes only what lacks or h
 import fcntl
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from pyarrow import parquet
 
 from . import arrow
 from .database import Database
-from .errors import BadArgument, CandledError
+from .errors import BadArgument, CandledError, ConnectionFailed
 from .tables import Table
 
 __all__ = ["Export", "Written", "load"]
@@ -61,20 +62,28 @@ class Export:
 
     def day(self, day: date) -> list[Written]:
         """The files of a day, one for each market that has candles of it."""
-        found = [self._write(day, market) for market in self._markets]
+        found = [self.write(day, market) for market in self._markets]
         return [written for written in found if written is not None]
 
-    def closed_days(self, since: date) -> list[date]:
-        """The days from `since` on that have certificates: their markets have closed."""
+    def closed(self, since: date) -> list[tuple[date, str]]:
+        """The days from `since` on whose market has closed, each with its market: they have
+        certificates or, of a market that has bars alone, they have ended on its clock."""
         rows = self._database.query(
-            "select distinct c.trading_day from candled.coverage c "
+            "select m.name, d.day from candled.market m cross join lateral ("
+            "select c.trading_day from candled.coverage c "
             "join candled.source s on s.name = c.source "
-            "join candled.market m on m.code = s.market "
-            "where c.certified and c.trading_day >= {}::date and m.name = any ({}) "
-            "order by 1", since, self._markets)
-        return [day.astype("datetime64[D]").item() for day in rows["trading_day"]]
+            "where s.market = m.code and c.certified and c.trading_day >= {}::date "
+            "union select g::date from generate_series({}::date::timestamp, "
+            "(now() at time zone m.zone)::date - interval '1 day', '1 day') g "
+            "where not exists (select from candled.source s "
+            "where s.market = m.code and s.kind = 'quotes')"
+            ") d (day) where m.name = any ({}) order by d.day, m.name",
+            since, since, self._markets)
+        days = [day.astype("datetime64[D]").item() for day in rows["day"]]
+        return list(zip(days, rows["name"].tolist(), strict=True))
 
-    def _write(self, day: date, market: str) -> Written | None:
+    def write(self, day: date, market: str) -> Written | None:
+        """The file of a market's day; None if there are no candles."""
         folder = self._folder / f"market={market}"
         path = folder / f"{day.isoformat()}.parquet"
         made_of = self._made_of(day, market)
@@ -166,12 +175,21 @@ def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, in
 
 
 def follow(export: Export, since: date, every_seconds: float) -> Iterator[Written]:
-    """Files of closed days as they close, and again where a correction changed one of the last
-    days. Never ends."""
+    """Files of days as their markets close, and again where a correction changed one of the last
+    days. Never ends; a database that does not answer is tried again."""
+    is_lost = False
     while True:
-        days = export.closed_days(since)
-        for day in days:
-            yield from (written for written in export.day(day) if written.is_new)
-        if days:
-            since = max(since, days[-1] - _CORRECTED)
+        try:
+            closed = export.closed(since)
+            for day, market in closed:
+                written = export.write(day, market)
+                if written is not None and written.is_new:
+                    yield written
+            if closed:
+                since = max(since, closed[-1][0] - _CORRECTED)
+            is_lost = False
+        except ConnectionFailed as error:
+            if not is_lost:
+                print(f"candled: {error}; trying again", file=sys.stderr, flush=True)
+            is_lost = True
         time.sleep(every_seconds)

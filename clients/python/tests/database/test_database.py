@@ -130,7 +130,7 @@ class DatabaseTests(unittest.TestCase):
         with demo.opened() as db:
             pid = db.query("select pg_backend_pid() as pid")["pid"][0]
             demo.rows("select pg_terminate_backend(%s)", int(pid))
-            with self.assertRaises(candled.QueryFailed):
+            with self.assertRaises(candled.ConnectionFailed):
                 db.latest(SYMBOL)
             self.assertEqual(len(db.latest(SYMBOL)), 1)
 

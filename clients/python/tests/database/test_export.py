@@ -1,5 +1,7 @@
 """Days as Parquet, read back by this package, DuckDB and polars."""
 
+import contextlib
+import io
 import multiprocessing
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from candled.export import Export, follow
 from exporting import export_days
 
 DAY = date.fromisoformat(demo.DAY)
+SINCE = DAY - timedelta(days=4)
 BYTES_PER_ROW_MAX = 25
 KILLS = 20
 LAST_DAYS = [DAY - timedelta(days=back) for back in range(7, -1, -1)]
@@ -146,12 +149,35 @@ class ExportTests(unittest.TestCase):
             self.assertIn(text, run.stderr)
 
     def test_following_adds_the_days_that_closed(self):
-        since = date(2026, 7, 2)
-        closed = demo.rows("select distinct trading_day from candled.coverage "
-                           "where certified and trading_day >= %s order by 1", since)
-        written = follow(Export(self.db, self.folder, market="cn"), since, every_seconds=0.01)
-        found = [next(written).path.name for _ in closed]
-        self.assertEqual(found, [f"{day}.parquet" for day, in closed])
+        # Bars alone have no certificates: their days close at midnight.
+        closed = demo.rows(
+            "select distinct trading_day, 'cn' from candled.coverage "
+            "where certified and trading_day >= %s union select distinct trading_day, 'us' "
+            "from candled.market_candles('us', '1m', '2026-07-02 00:00-04') order by 1, 2", SINCE)
+        self.assertEqual({market for _, market in closed}, {"cn", "us"})
+        written = follow(Export(self.db, self.folder), SINCE, every_seconds=0.01)
+        found = [next(written).path.relative_to(self.folder) for _ in closed]
+        self.assertEqual(
+            list(map(str, found)),
+            [f"candles-1m/market={market}/{day}.parquet" for day, market in closed])
+
+    def test_following_outlives_a_database_that_does_not_answer(self):
+        away = iter([candled.ConnectionFailed("no answer")] * 3)
+        connected = self.db._connected
+
+        def sometimes():
+            for error in away:
+                raise error
+            return connected()
+
+        written = follow(Export(self.db, self.folder, market="cn"), SINCE, every_seconds=0.01)
+        first = next(written)
+        complaints = io.StringIO()
+        with (unittest.mock.patch.object(self.db, "_connected", sometimes),
+              contextlib.redirect_stderr(complaints)):
+            second = next(written)
+        self.assertLess(first.path, second.path)
+        self.assertEqual(complaints.getvalue(), "candled: no answer; trying again\n")
 
     def test_kill_leaves_no_torn_file_and_a_second_run_completes_it(self):
         whole = Path(self.folder) / "whole"

@@ -130,7 +130,7 @@ class DatabaseTests(unittest.TestCase):
             self.assertEqual(self.db.query("select 7 as x")["x"].tolist(), [7])
 
     def test_a_lost_connection_is_an_error_and_replaced(self):
-        with self.assertRaisesRegex(candled.QueryFailed, "terminating connection"):
+        with self.assertRaisesRegex(candled.ConnectionFailed, "terminating connection"):
             self.db.query("select pg_terminate_backend(pg_backend_pid()) as x")
         self.assertEqual(self.db.query("select 7 as x")["x"].tolist(), [7])
 
