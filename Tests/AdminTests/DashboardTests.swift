@@ -102,7 +102,8 @@ import Testing
     let rows = panels.filter { $0["type"] as? String == "row" }.compactMap {
       $0["title"] as? String
     }
-    #expect(rows == ["Health", "Recording", "Sources", "Store", "Journal", "Process"])
+    #expect(
+      rows == ["Health", "Recording", "Sources", "Store", "Replicas", "Journal", "Process"])
   }
 
   @Test(arguments: [
