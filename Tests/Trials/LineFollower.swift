@@ -4,19 +4,57 @@ import Postgres
 import Reader
 import TestSupport
 
-/// `candled watch --json` of one database, from the first change on.
+/// `candled watch --json` of one database, from the first change on. There are hundreds of
+/// thousands of lines: each is read once, and kept as what it takes to compare it.
 final class LineFollower {
-  struct Line: Hashable {
+  struct Line {
     let seq: Int64
+    /// Of a candle all but its values.
     let text: String
+    /// Of a candle which one it is, and a hash of its values.
+    let candle: (name: Substring, values: Int)?
 
-    var isRestart: Bool { text.contains("\"kind\":\"restarted\"") }
+    var isRestart: Bool { candle == nil && text.contains("\"kind\":\"restarted\"") }
+    var isSkipped: Bool { candle == nil && text.contains("\"kind\":\"skipped\"") }
+    /// The last line of a minute's change.
+    var endsMinute: Bool { candle == nil && text.contains("\"kind\":\"minute_complete\"") }
+
+    /// nil for what it says on standard error.
+    init?(_ bytes: Data) {
+      guard bytes.first == UInt8(ascii: "{"), let label = bytes.range(of: Self.seqLabel),
+        let seq = Int64(
+          String(decoding: bytes[label.upperBound...].prefix { 48...57 ~= $0 }, as: UTF8.self))
+      else { return nil }
+      self.seq = seq
+      guard let name = bytes.range(of: Self.symbolLabel),
+        let values = bytes.range(of: Self.openLabel)
+      else {
+        text = String(decoding: bytes, as: UTF8.self)
+        candle = nil
+        return
+      }
+      text = String(decoding: bytes[..<values.lowerBound], as: UTF8.self)
+      var hasher = Hasher()
+      bytes[values.lowerBound...].withUnsafeBytes { hasher.combine(bytes: $0) }
+      let named = text.utf8.index(
+        text.startIndex, offsetBy: name.lowerBound - bytes.startIndex)
+      candle = (text[named...], hasher.finalize())
+    }
+
+    private static let seqLabel = Data("\"seq\":".utf8)
+    private static let symbolLabel = Data("\"symbol\"".utf8)
+    private static let openLabel = Data(",\"open\":".utf8)
   }
 
   let name: String
   private let process: DaemonProcess
+  private var lines: [Line] = []
+  /// Bytes of its log that were read.
+  private var offset: UInt64 = 0
+  private var lastMinute: Int64 = 0
 
   private static let lookMicroseconds: useconds_t = 100_000
+  private static let blockBytes = 1 << 22
 
   init(_ name: String, of url: String, binary: String, folder: String) throws {
     self.name = name
@@ -33,49 +71,61 @@ final class LineFollower {
 
   func end() { process.kill() }
 
-  /// What it has printed once it has come so far; what it says on standard error is left out.
+  /// What it has printed once it has come so far.
   func lines(through seq: Int64, secondsMax: Int) throws -> [Line] {
+    try wait(secondsMax: secondsMax, for: "change \(seq)") { lastMinute >= seq }
+    return lines
+  }
+
+  /// Until it has said that the feed began anew.
+  func awaitRestart(secondsMax: Int) throws {
+    try wait(secondsMax: secondsMax, for: "a restart") { lines.contains(where: \.isRestart) }
+  }
+
+  private func wait(secondsMax: Int, for what: String, until isSo: () -> Bool) throws {
     let end = Date().addingTimeInterval(TimeInterval(secondsMax))
     while true {
-      // The last line of a minute's change.
-      let last = try lines(of: tail()).last { $0.text.contains("minute_complete") }
-      if let last, last.seq >= seq {
-        return try lines(of: String(contentsOfFile: process.log, encoding: .utf8))
-      }
+      try readOn()
+      if isSo() { return }
       guard Date() < end, process.isRunning else {
         throw TrialFailure(
-          "the follower of the \(name) is at \(last?.seq ?? 0) of \(seq): \(process.logTail)")
+          "the follower of the \(name) is at \(lastMinute), waiting for \(what): "
+            + process.logTail)
       }
       usleep(Self.lookMicroseconds)
     }
   }
 
-  /// Until it has said that the feed began anew.
-  func awaitRestart(secondsMax: Int) throws {
-    let end = Date().addingTimeInterval(TimeInterval(secondsMax))
-    while try !lines(of: String(contentsOfFile: process.log, encoding: .utf8))
-      .contains(where: \.isRestart)
-    {
-      guard Date() < end, process.isRunning else {
-        throw TrialFailure("the follower of the \(name) did not begin anew: \(process.logTail)")
+  /// Whole lines that were printed since.
+  private func readOn() throws {
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: process.log))
+    defer { try? file.close() }
+    while true {
+      try file.seek(toOffset: offset)
+      let block = try file.read(upToCount: Self.blockBytes) ?? Data()
+      guard let last = block.lastIndex(of: UInt8(ascii: "\n")) else { return }
+      let whole = block[...last]
+      for line in whole.split(separator: UInt8(ascii: "\n")).compactMap(Line.init) {
+        lines.append(line)
+        if line.endsMinute { lastMinute = line.seq }
       }
-      usleep(Self.lookMicroseconds)
+      offset += UInt64(whole.count)
     }
   }
 
   /// Who reads later finds a candle as it was revised since: each change must have named the same
   /// in the same order, and each candle must have come to the same.
   static func differences(of lines: [Line], from expected: [Line]) -> [String] {
-    let (found, wanted) = (Said(lines), Said(expected))
+    let order = zip(lines, expected).first { $0.text != $1.text }
     var differences: [String] = []
-    if found.order != wanted.order {
-      let first = zip(found.order, wanted.order).first { $0 != $1 }
+    if lines.count != expected.count || order != nil {
       differences.append(
-        "\(found.order.count) lines, not \(wanted.order.count), the first other one "
-          + "\(first?.0 ?? "at the end"), not \(first?.1 ?? "")")
+        "\(lines.count) lines, not \(expected.count), the first other one "
+          + "\(order?.0.text ?? "at the end"), not \(order?.1.text ?? "")")
     }
-    if found.last != wanted.last {
-      let others = wanted.last.filter { found.last[$0.key] != $0.value }
+    let (found, wanted) = (last(of: lines), last(of: expected))
+    if found != wanted {
+      let others = wanted.filter { found[$0.key] != $0.value }
       differences.append(
         "\(others.count) candles came to something else: "
           + others.keys.sorted().prefix(3).joined(separator: " "))
@@ -83,43 +133,9 @@ final class LineFollower {
     return differences
   }
 
-  /// What each line is of, and what each candle was at last.
-  private struct Said {
-    var order: [Substring] = []
-    var last: [Substring: Substring] = [:]
-
-    init(_ lines: [Line]) {
-      for line in lines {
-        guard let name = line.text.firstRange(of: "\"symbol\""),
-          let values = line.text.firstRange(of: ",\"open\":")
-        else {
-          order.append(line.text[...])
-          continue
-        }
-        order.append(line.text[..<values.lowerBound])
-        last[line.text[name.lowerBound..<values.lowerBound]] = line.text[values.lowerBound...]
-      }
-    }
-  }
-
-  private static let tailBytes: UInt64 = 4_096
-
-  private func tail() throws -> String {
-    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: process.log))
-    defer { try? file.close() }
-    let size = try file.seekToEnd()
-    try file.seek(toOffset: size > Self.tailBytes ? size - Self.tailBytes : 0)
-    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
-  }
-
-  /// The first one may be the end of one, and the last one the beginning.
-  private func lines(of text: String) -> [Line] {
-    let whole = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-    return whole.filter { $0.hasPrefix("{") }.compactMap { line in
-      line.firstMatch(of: /"seq":([0-9]+)/).flatMap { Int64($0.output.1) }.map {
-        Line(seq: $0, text: String(line))
-      }
-    }
+  /// What each candle was at last.
+  private static func last(of lines: [Line]) -> [Substring: Int] {
+    Dictionary(lines.compactMap { $0.candle.map { ($0.name, $0.values) } }) { $1 }
   }
 }
 
