@@ -19,7 +19,7 @@ extension Gateway {
   /// - Throws: `ListenError`.
   package func serve(
     control: AccessControl, notifying notifier: ServiceNotifier?,
-    broker: (@Sendable () -> BrokerReport)? = nil,
+    broker: (@Sendable () -> BrokerFigures)? = nil,
     ready: @escaping @Sendable (ListenAddress) -> Void
   ) async throws {
     let loops = MultiThreadedEventLoopGroup.singleton

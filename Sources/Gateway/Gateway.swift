@@ -1,6 +1,7 @@
 /// The gateway as a whole: a feed follower, a pool of queries and an HTTP server around one memory.
 /// It keeps no state that another gateway beside it would need.
 
+import AppStore
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -55,7 +56,7 @@ package struct Gateway: Sendable {
     /// nil: there is no paper trading.
     package var trading: TradingService?
     /// nil: there is no broker beside it.
-    package var broker: (@Sendable () -> BrokerReport)?
+    package var broker: (@Sendable () -> BrokerFigures)?
 
     package init() {}
   }

@@ -1,5 +1,6 @@
 /// `candled-gateway run`: serves until a signal.
 
+import AppStore
 import ArgumentParser
 import Broker
 import Commands
@@ -61,10 +62,10 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     var options = GatewayOptions(listen: listen, databaseURL: url)
     options.connectionsMax = settings.gatewayConnectionsMax
     let gateway = Gateway(options, log: log)
-    let report: (@Sendable () -> BrokerReport)? =
-      if let broker { { BrokerReport(broker.figures) } } else { nil }
+    let figures: (@Sendable () -> BrokerFigures)? =
+      if let broker { { broker.figures } } else { nil }
     let serving = Task {
-      try await gateway.serve(control: control, notifying: notifier, broker: report) { address in
+      try await gateway.serve(control: control, notifying: notifier, broker: figures) { address in
         log.notice("ready", metadata: ["address": "\(address)"])
         notifier?.ready(status: "serving at \(address)")
       }
@@ -85,19 +86,5 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     var options = BrokerOptions(url: url, holder: BrokerOptions.thisProcess)
     options.followsDaemonClock = settings.gatewayBrokerClock
     return try BrokerService(options, log: log)
-  }
-}
-
-extension BrokerReport {
-  fileprivate init(_ figures: BrokerFigures) {
-    self.init()
-    term = figures.term
-    openOrders = figures.openOrders
-    steps = figures.steps
-    commandsDone = figures.commands - figures.refused
-    commandsRefused = figures.refused
-    fills = figures.fills
-    stepMicroseconds = Int64(figures.stepDuration / .microseconds(1))
-    quoteSequence = figures.quoteSequence
   }
 }

@@ -1,5 +1,6 @@
 /// The gateway's metrics, and what they are made from.
 
+import AppStore
 import Market
 import Operations
 
@@ -17,26 +18,9 @@ struct GatewayReport: Sendable {
   /// Requests that wait for the broker.
   let commands: Int
   /// nil: this gateway has none.
-  let broker: BrokerReport?
+  let broker: BrokerFigures?
   /// Since when the broker has not looked at the oldest commit that it must look at.
   let behindMicroseconds: Int64?
-}
-
-/// What the broker beside a gateway does.
-package struct BrokerReport: Sendable, Hashable {
-  /// nil while another leads.
-  package var term: Int64?
-  package var openOrders = 0
-  package var steps = 0
-  package var commandsDone = 0
-  package var commandsRefused = 0
-  package var fills = 0
-  /// Of the last step.
-  package var stepMicroseconds: Int64 = 0
-  /// Up to which change of the feed it looked at quotes; nil while it needs none.
-  package var quoteSequence: Int64?
-
-  package init() {}
 }
 
 extension FeedRing {
@@ -117,7 +101,9 @@ enum GatewayMetrics {
     MetricFamily(
       .gauge, name: "candled_gateway_broker_step_seconds",
       help: "Duration of the last step in the database."
-    ) { report in report.leader.map { .microseconds($0.stepMicroseconds) } },
+    ) { report in
+      report.leader.map { .microseconds(Int64($0.stepDuration / .microseconds(1))) }
+    },
     MetricFamily(
       .gauge, name: "candled_gateway_broker_behind_seconds",
       help: "Age of the oldest commit that the broker has not looked at, though it has orders."
@@ -137,8 +123,8 @@ enum GatewayMetrics {
     ) { report in
       guard let leader = report.leader else { return [] }
       return [
-        MetricSeries(["done"], value: .integer(Int64(leader.commandsDone))),
-        MetricSeries(["refused"], value: .integer(Int64(leader.commandsRefused))),
+        MetricSeries(["done"], value: .integer(Int64(leader.commands - leader.refused))),
+        MetricSeries(["refused"], value: .integer(Int64(leader.refused))),
       ]
     },
   ]
@@ -146,5 +132,5 @@ enum GatewayMetrics {
 
 extension GatewayReport {
   /// The broker, while it leads.
-  fileprivate var leader: BrokerReport? { broker.flatMap { $0.term == nil ? nil : $0 } }
+  fileprivate var leader: BrokerFigures? { broker.flatMap { $0.term == nil ? nil : $0 } }
 }

@@ -1,5 +1,6 @@
 /// What operators ask of the gateway itself, and the description of its API.
 
+import AppStore
 import Hummingbird
 import Market
 import Operations

@@ -1,0 +1,28 @@
+/// How the broker does, for metrics.
+package struct BrokerFigures: Sendable, Hashable {
+  /// nil while another leads.
+  package var term: Int64?
+  package var openOrders = 0
+  package var steps = 0
+  package var commands = 0
+  /// Of them.
+  package var refused = 0
+  package var fills = 0
+  /// Of the last step.
+  package var stepDuration = Duration.zero
+  /// Up to which change of the feed quotes were looked at; nil while none are needed.
+  package var quoteSequence: Int64?
+  /// By which the daemon's clock is ahead, where it is followed.
+  package var clockOffsetMicroseconds: Int64 = 0
+
+  package init() {}
+
+  package mutating func note(_ step: BrokerStep, openOrders: Int, took duration: Duration) {
+    self.openOrders = openOrders
+    steps += 1
+    commands += step.outcomes.count
+    refused += step.outcomes.count { !$0.outcome.isDone }
+    fills += step.fills.count
+    stepDuration = duration
+  }
+}
