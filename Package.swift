@@ -98,7 +98,8 @@ let package = Package(
     // What apps keep in the database beside the candles: tokens, watchlists, preferences, and the
     // ledger of paper trading.
     .target(
-      name: "AppStore", dependencies: ["Market", "Postgres", "PaperTrading", "Alerts"],
+      name: "AppStore",
+      dependencies: ["Market", "Platform", "Postgres", "PaperTrading", "Alerts", log],
       resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
     // Executes orders on paper: one of the gateways, with the feed and the ledger.
     module(

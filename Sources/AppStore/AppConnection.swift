@@ -93,28 +93,43 @@ package final class AppConnection {
   }
 }
 
-// MARK: - Notifications of tokens
+// MARK: - Notifications
+
+/// What the schema's triggers notify.
+package enum AppChannel: String, Sendable {
+  case token = "candled_app_token"
+  case alert = "candled_app_alert"
+  case notification = "candled_app_notification"
+  case outbox = "candled_app_outbox"
+}
 
 extension AppConnection {
-  /// From now on changes of tokens are notified to this connection; on a standby they are looked
-  /// for.
-  package func listenForTokens() throws(StoreError) {
-    try connection.listen(to: "candled_app_token", lookingEvery: Self.lookMilliseconds)
+  /// From now on these are notified to this connection; on a standby they are looked for.
+  package func listen(to channels: [AppChannel]) throws(AppStoreError) {
+    do {
+      try connection.listen(
+        to: channels.map(\.rawValue), lookingEvery: Self.lookMilliseconds)
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// Of what is read whole at each look.
-  static let lookMilliseconds: Int32 = 1_000
+  private static let lookMilliseconds: Int32 = 1_000
 
   /// Whether who looks, instead of listening, may still not write: the server is a standby.
-  package func isStandby() throws(StoreError) -> Bool {
+  package func isStandby() throws(AppStoreError) -> Bool {
     guard connection.isLooking else { return false }
-    return try connection.isStandby()
+    do { return try connection.isStandby() } catch { throw .store(error) }
   }
 
-  /// Blocks until tokens change, `interrupt` becomes readable, or time is up.
-  /// - Throws: `connectionLost`.
-  package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
-    try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+  /// Blocks until something is notified, `interrupt` becomes readable, or time is up.
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) -> WakeReason {
+    do {
+      return try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
+    } catch {
+      throw .store(error)
+    }
   }
 }
 

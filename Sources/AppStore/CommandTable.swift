@@ -157,13 +157,8 @@ package struct CommandTable {
       let found = try outcomes(of: ids)
       let left = (end - ContinuousClock.now) / .milliseconds(1)
       if found.count == wanted.count || left <= 0 { return found }
-      let reason: WakeReason
-      do {
-        reason = try connection.wait(
-          milliseconds: Int32(clamping: Int64(left.rounded(.up))), interrupt: interrupt)
-      } catch {
-        throw .store(error)
-      }
+      let reason = try connection.wait(
+        milliseconds: Int32(clamping: Int64(left.rounded(.up))), interrupt: interrupt)
       if reason == .interrupted { return found }
     }
   }

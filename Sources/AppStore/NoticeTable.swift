@@ -10,18 +10,6 @@ package struct NoticeTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// From now on changes of alerts and new notifications are notified to this connection; on a
-  /// standby they are looked for.
-  package func listen() throws(AppStoreError) {
-    do throws(StoreError) {
-      try connection.connection.listen(
-        to: "candled_app_alert", "candled_app_notification",
-        lookingEvery: AppConnection.lookMilliseconds)
-    } catch {
-      throw .store(error)
-    }
-  }
-
   // MARK: Reading
 
   private static let readArmed = Statement(

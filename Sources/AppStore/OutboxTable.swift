@@ -59,16 +59,6 @@ package struct OutboxTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// From now on what is added is notified to this connection; on a standby it is looked for.
-  package func listen() throws(AppStoreError) {
-    do throws(StoreError) {
-      try connection.connection.listen(
-        to: "candled_app_outbox", lookingEvery: AppConnection.lookMilliseconds)
-    } catch {
-      throw .store(error)
-    }
-  }
-
   // MARK: Rows
 
   private static let columns = "id, user_id, number, kind, refers_to, part"

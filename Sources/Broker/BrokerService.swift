@@ -5,76 +5,62 @@ import Platform
 import Postgres
 
 /// A broker on a thread of its own, for as long as its gateway runs: it leads, or waits until it
-/// may.
+/// may. After a failure another broker begins from what is stored.
 package final class BrokerService: Sendable {
-  private let options: BrokerOptions
-  private let log: Logger
-  private let stopping = Interrupt()
-  private let shown = Locked(BrokerFigures())
+  private let follower: DatabaseFollower
+  private let shown: Locked<BrokerFigures>
 
   /// While another leads; when its machine is gone, the server ends its session within seconds.
   private static let standbyMilliseconds: Int32 = 2_000
   /// With something to watch: cancellations and the close come by the clock.
   private static let clockMilliseconds: Int32 = 1_000
-  private static let retryMilliseconds: Int32 = 1_000
 
   /// Begins at once.
   /// - Throws: `transient` if the system has no thread to give.
   package init(_ options: BrokerOptions, log: Logger) throws(StoreError) {
-    self.options = options
-    self.log = log
-    do throws(ThreadError) {
-      try DetachedThread.start(name: "broker") { self.run() }
-    } catch {
-      throw StoreError(
-        .transient, message: "the system has no thread to give", context: Broker.context)
+    let shown = Locked(BrokerFigures())
+    self.shown = shown
+    follower = try DatabaseFollower(
+      Broker.context, failure: "paper orders are not executed",
+      retryMilliseconds: 1_000...1_000, log: log
+    ) { (follower) throws(AppStoreError) in
+      let broker = Broker(options, log: log)
+      defer {
+        broker.drop()
+        shown.withLock { $0 = broker.figures }
+      }
+      while !follower.isStopped {
+        try Self.execute(broker, showing: shown, interrupt: follower.interrupt)
+        follower.succeeded()
+      }
     }
   }
 
   /// The thread ends soon, and the lead with it.
-  package func stop() { stopping.signal() }
+  package func stop() { follower.stop() }
 
   package var figures: BrokerFigures { shown.withLock { $0 } }
 
-  private func run() {
-    let broker = Broker(options, log: log)
-    var reported: String?
-    while !stopping.isSignalled {
-      do throws(AppStoreError) {
-        try execute(broker)
-        reported = nil
-      } catch {
-        if reported != error.description {
-          log.warning("paper orders are not executed", metadata: ["reason": "\(error)"])
-        }
-        reported = error.description
-        broker.drop()
-        show(broker)
-        stopping.wait(milliseconds: Self.retryMilliseconds)
-      }
-    }
-    broker.drop()
-  }
-
-  private func show(_ broker: Broker) {
-    let figures = broker.figures
-    shown.withLock { $0 = figures }
-  }
-
   /// One turn.
-  private func execute(_ broker: Broker) throws(AppStoreError) {
+  private static func execute(
+    _ broker: Broker, showing shown: Locked<BrokerFigures>, interrupt: Interrupt
+  ) throws(AppStoreError) {
+    func show() {
+      let figures = broker.figures
+      shown.withLock { $0 = figures }
+    }
     guard try broker.lead() else {
-      stopping.wait(milliseconds: Self.standbyMilliseconds)
+      interrupt.wait(milliseconds: standbyMilliseconds)
       return
     }
-    while try broker.look() { show(broker) }
-    show(broker)
+    while try broker.look() { show() }
+    show()
     // A time-out asks the database nothing.
-    while try broker.wait(
-      milliseconds: Self.clockMilliseconds, interrupt: stopping.descriptor) == .timeout
+    while try broker.wait(milliseconds: clockMilliseconds, interrupt: interrupt.descriptor)
+      == .timeout
     {
       try broker.tick()
-      show(broker)
+      show()
     }
   }
 }

@@ -13,7 +13,7 @@ extension Gateway {
   /// Serves everything until its task is cancelled: then streams end with 1001, and connections
   /// in order.
   /// - Parameters:
-  ///   - control: the door; its directory is kept up to date by a `TokenFollower`.
+  ///   - control: the door; its directory is kept up to date by its `follow`.
   ///   - broker: what the broker of this process does, for metrics.
   ///   - ready: called with the address once it listens.
   /// - Throws: `ListenError`.
@@ -26,11 +26,9 @@ extension Gateway {
     let (made, streams, alerts) = self.parts(control: control, loops: loops)
     var parts = made
     parts.broker = broker
-    let alertFollower = try AlertFollower(url: options.databaseURL, watch: alerts, log: log)
+    let alertFollower = try alerts.follow(url: options.databaseURL, log: log)
     defer { alertFollower.stop() }
-    let outboxFollower = try parts.outbox.map { (outbox) throws(StoreError) in
-      try OutboxFollower(url: options.databaseURL, outbox: outbox, log: log)
-    }
+    let outboxFollower = try parts.outbox?.follow(url: options.databaseURL, log: log)
     defer { outboxFollower?.stop() }
     let portfolios = parts.portfolios
     async let _: Void? = portfolios?.run()

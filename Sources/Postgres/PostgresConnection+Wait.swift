@@ -25,7 +25,7 @@ extension PostgresConnection {
   /// when it is time to look.
   /// - Throws: `connectionLost`, `transient`, `refused`.
   package func listen(
-    to channels: String..., lookingEvery milliseconds: Int32 = lookMilliseconds
+    to channels: [String], lookingEvery milliseconds: Int32 = lookMilliseconds
   ) throws(StoreError) {
     if try isStandby() {
       hints = .looks(everyMilliseconds: milliseconds)

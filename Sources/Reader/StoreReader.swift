@@ -43,7 +43,7 @@ package final class StoreReader {
     following url: String, candlesMax: Int = candlesMaxDefault
   ) throws(StoreError) {
     try self.init(url: url, application: "candled follower", candlesMax: candlesMax)
-    try connection.listen(to: "candled")
+    try connection.listen(to: ["candled"])
   }
 
   private init(

@@ -55,7 +55,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
       throw CommandFailure(status: .configuration, sentence: "gateway.listen is empty")
     }
     let control = AccessControl(.init(settings), directory: TokenDirectory())
-    let follower = try TokenFollower(url: url, directory: control.directory, log: log)
+    let follower = try control.directory.follow(url: url, log: log)
     defer { follower.stop() }
     let broker = try settings.gatewayBroker ? broker(settings, url: url, log: log) : nil
     defer { broker?.stop() }

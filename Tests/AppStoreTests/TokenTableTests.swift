@@ -68,7 +68,7 @@ import Testing
   @Test func `making and revoking are notified, using is not`() throws {
     let database = try AppDatabase()
     let listener = try database.connection()
-    try listener.listenForTokens()
+    try listener.listen(to: [.token])
     let tokens = TokenTable(try database.connection())
     var pipe: [Int32] = [0, 0]
     #expect(Glibc.pipe(&pipe) == 0)

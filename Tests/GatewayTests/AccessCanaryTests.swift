@@ -40,8 +40,7 @@ import Testing
     var options = GatewayOptions(
       listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: database.url(role: DatabaseRole.app))
     options.queryConnections = 1
-    let follower = try TokenFollower(
-      url: options.databaseURL, directory: control.directory, log: log)
+    let follower = try control.directory.follow(url: options.databaseURL, log: log)
     defer { follower.stop() }
     while !control.directory.isLoaded { try await Task.sleep(for: .milliseconds(5)) }
     let (answers, tickets) = try await HostileServer.run(

@@ -223,8 +223,8 @@ final class AlertGateway: Sendable {
   let gateway: Gateway
   let parts: Gateway.Parts
   let watch: AlertWatch
-  private let follower: AlertFollower?
-  private let outboxFollower: OutboxFollower?
+  private let follower: DatabaseFollower?
+  private let outboxFollower: DatabaseFollower?
   private let following: Task<Void, Never>
   private let table: RouteTable
   private let secret: TokenSecret
@@ -239,11 +239,9 @@ final class AlertGateway: Sendable {
     table = gateway.table(parts)
     let sinks = made.parts.sinks
     following = Task { await gateway.follower(sinks: sinks).run() }
-    follower =
-      writes
-      ? try AlertFollower(url: url, watch: watch, log: quietLog) : nil
+    follower = writes ? try watch.follow(url: url, log: quietLog) : nil
     let outbox = try #require(made.parts.outbox)
-    outboxFollower = writes ? try OutboxFollower(url: url, outbox: outbox, log: quietLog) : nil
+    outboxFollower = writes ? try outbox.follow(url: url, log: quietLog) : nil
     try await waitForSeq(seq)
   }
 

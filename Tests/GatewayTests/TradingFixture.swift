@@ -23,7 +23,7 @@ final class TradingFixture: Sendable {
   /// Of alice, for the market alone.
   let viewer: String
   private let running: Task<Void, Never>?
-  private let outboxFollower: OutboxFollower
+  private let outboxFollower: DatabaseFollower
   private let valuing: Task<Void, Never>
 
   init(hasBroker: Bool = true, commandMilliseconds: Int = 20_000) async throws {
@@ -46,8 +46,8 @@ final class TradingFixture: Sendable {
       served.gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
     parts = made
     table = served.gateway.table(parts)
-    outboxFollower = try OutboxFollower(
-      url: served.gateway.options.databaseURL, outbox: try #require(made.outbox), log: quietLog)
+    outboxFollower = try #require(made.outbox).follow(
+      url: served.gateway.options.databaseURL, log: quietLog)
     let portfolios = try #require(made.portfolios)
     valuing = Task { await portfolios.run() }
     running = hasBroker ? Task { [broker] in await broker.run() } : nil

@@ -37,7 +37,7 @@ extension Rule {
     "Broker": [
       "Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", "Logging",
     ],
-    "AppStore": ["Market", "Postgres", "PaperTrading", "Alerts"],
+    "AppStore": ["Market", "Platform", "Postgres", "PaperTrading", "Alerts", "Logging"],
     "Page": ["Market"],
     "Gateway": [
       "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",

@@ -21,7 +21,6 @@ package final class AlertWatch: FeedSink {
     /// How many series there were when places were looked up.
     var seriesCount = 0
     var tasks = AlertTasks()
-    var isStopped = false
     var writtenCount: Int64 = 0
 
     var hasStallAlerts: Bool { book.map { !$0.subjects(of: .sourceStale).isEmpty } ?? false }
@@ -124,13 +123,6 @@ package final class AlertWatch: FeedSink {
   package var writtenCount: Int64 { shared.withLock { $0.writtenCount } }
 
   func wrote(_ count: Int) { shared.withLock { $0.writtenCount += Int64(count) } }
-
-  var isStopped: Bool { shared.withLock { $0.isStopped } }
-
-  func stop() {
-    shared.withLock { $0.isStopped = true }
-    interrupt.signal()
-  }
 }
 
 /// An alert that the minutes of its series decide.

@@ -61,76 +61,23 @@ package final class Outbox: Sendable {
   }
 }
 
-/// The thread that waits for what is added, for libpq blocks.
-package final class OutboxFollower: Sendable {
-  private let url: String
-  private let outbox: Outbox
-  private let log: Logger
-  private let stopping = Interrupt()
-
+extension Outbox {
   private static let waitMilliseconds: Int32 = 60_000
-  private static let retryMilliseconds: Int32 = 1_000
 
-  /// Begins at once.
+  /// Passes on what is added from now on.
   /// - Throws: `transient` if the system has no thread to give.
-  package init(url: String, outbox: Outbox, log: Logger) throws(StoreError) {
-    self.url = url
-    self.outbox = outbox
-    self.log = log
-    do throws(ThreadError) {
-      try DetachedThread.start(name: "outbox") { self.run() }
-    } catch {
-      throw StoreError(
-        .transient, message: "the system has no thread to give", context: "outbox")
-    }
-  }
-
-  package func stop() { stopping.signal() }
-
-  private func run() {
-    var reported: String?
-    while !stopping.isSignalled {
-      do throws(AppStoreError) {
-        try follow {
-          if reported != nil { log.notice("updates of orders are passed on again") }
-          reported = nil
-        }
-      } catch {
-        if reported != error.description {
-          log.warning(
-            "the database of orders cannot be read: updates come later",
-            metadata: ["reason": "\(error)"])
-        }
-        reported = error.description
-        stopping.wait(milliseconds: Self.retryMilliseconds)
-      }
-    }
-  }
-
-  /// Until stopped.
-  /// - Parameter begun: called when all that there was is passed on.
-  private func follow(begun: () -> Void) throws(AppStoreError) {
-    let connection = try connect()
-    // Before anything is read, so that nothing falls between.
-    try OutboxTable(connection).listen()
-    try outbox.begin(connection)
-    while !stopping.isSignalled {
-      try outbox.publish(connection)
-      begun()
-      do throws(StoreError) {
-        _ = try connection.wait(
-          milliseconds: Self.waitMilliseconds, interrupt: stopping.descriptor)
-      } catch {
-        throw .store(error)
-      }
-    }
-  }
-
-  private func connect() throws(AppStoreError) -> AppConnection {
-    do throws(StoreError) {
-      return try AppConnection(url: url, application: "candled gateway outbox")
-    } catch {
-      throw .store(error)
+  package func follow(url: String, log: Logger) throws(StoreError) -> DatabaseFollower {
+    try DatabaseFollower(
+      "outbox", failure: "the database of orders cannot be read: updates come later",
+      recovery: "updates of orders are passed on again", retryMilliseconds: 1_000...1_000, log: log
+    ) { (follower) throws(AppStoreError) in
+      let connection = try follower.connect(to: url, listeningTo: [.outbox])
+      try self.begin(connection)
+      repeat {
+        try self.publish(connection)
+        follower.succeeded()
+      } while try follower.wait(on: connection, milliseconds: Self.waitMilliseconds)
+        != .interrupted
     }
   }
 }
