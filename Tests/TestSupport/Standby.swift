@@ -64,7 +64,7 @@ package final class Standby: Sendable {
       throw PrivateCluster.Failure(sentence: "There is no PostgreSQL.")
     }
     let command = """
-      \(binaries.directory)/pg_basebackup -D \(directory)/data -R -c fast \
+      \(binaries.directory)/pg_basebackup -D \(directory)/data -R -c fast --no-sync \
         -d '\(primary.adminConnectionString())' 2>&1 \
         && chown -R --reference=\(primary.directory)/data \(directory)/data
       """

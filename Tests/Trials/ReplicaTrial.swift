@@ -52,6 +52,10 @@ package struct ReplicaTrial {
     let followers = try [
       ("primary", world.primaryURL), ("standby", standby.url()), ("replica", world.replicaURL),
     ].map { try LineFollower($0, of: $1, binary: binary, folder: world.folder) }
+    // One that has not connected yet would end with the server that is killed.
+    for follower in followers {
+      _ = try follower.lines(through: world.lastSeq, secondsMax: Self.secondsMax)
+    }
     try await write(in: world, into: &verdict)
     try world.catchUp()
     verdict.complaints += try world.differences()
