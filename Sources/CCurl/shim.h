@@ -4,6 +4,7 @@
 // The checks fire on the wrappers below, whose arguments are already typed.
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+#include <netdb.h>
 
 // libcurl's setters and getters are variadic, which Swift cannot call; each wrapper fixes one
 // argument type and inlines away.
@@ -35,6 +36,16 @@ static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl
 static inline CURLcode ccurl_set_callback(CURL *easy, CURLoption option,
                                           curl_write_callback value) {
   return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_open(CURL *easy, curl_opensocket_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+/// The numeric text of an address; not 0 if it has none.
+static inline int ccurl_address_text(const struct curl_sockaddr *address, char *text,
+                                     unsigned int size) {
+  return getnameinfo(&address->addr, address->addrlen, text, size, NULL, 0, NI_NUMERICHOST);
 }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -38,6 +38,23 @@ struct EasyOptions {
     record(ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
   }
 
+  /// A POST; libcurl copies the body.
+  mutating func set(body: [UInt8]) {
+    set(CURLOPT_POST, to: 1)
+    set(CURLOPT_POSTFIELDSIZE_LARGE, bytes: body.count)
+    body.withUnsafeBytes { bytes in
+      let start = UnsafeMutableRawBufferPointer(mutating: bytes).baseAddress
+      record(ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, start))
+    }
+  }
+
+  mutating func setOpen(
+    _ open: @escaping curl_opensocket_callback, context: UnsafeMutableRawPointer
+  ) {
+    record(ccurl_set_open(easy, open))
+    record(ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context))
+  }
+
   /// What is the same for every request.
   mutating func apply(_ configuration: HTTPClientConfiguration) {
     set(CURLOPT_PROTOCOLS_STR, to: "http,https")

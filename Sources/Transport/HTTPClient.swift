@@ -1,4 +1,4 @@
-// Asynchronous GETs over libcurl: the module's front.
+// Asynchronous GETs and POSTs over libcurl: the module's front.
 //
 // `send` suspends a task; the work is done by one thread (`TransferLoop`), which the client starts
 // and joins. What holds for every request: TLS peers are verified, redirects are answers and not
@@ -31,7 +31,7 @@ package final class HTTPClient: Sendable {
 
   deinit { shutdown() }
 
-  /// One GET; any status is an answer.
+  /// One request; any status is an answer.
   /// - Throws: why there is no answer. A cancelled task gets `cancelled`, within one turn of the
   ///   loop, and its connection is closed if the answer had begun.
   package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {

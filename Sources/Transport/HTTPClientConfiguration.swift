@@ -12,6 +12,9 @@ package struct HTTPClientConfiguration: Sendable {
   package var requestsMax = 64
   /// A PEM file with the certificates to trust instead of the system's.
   package var authoritiesPath: String?
+  /// Whether a numeric address must not be connected to, asked before each connection; nil: any
+  /// may be.
+  package var refuses: (@Sendable (_ address: String) -> Bool)?
   /// Empty: no proxy, whatever the environment says.
   package var proxy = ""
   /// Below this rate for `lowSpeedSeconds` a transfer is given up as a timeout.

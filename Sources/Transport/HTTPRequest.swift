@@ -1,13 +1,16 @@
-// One GET, as a value: what to ask, of whom, and every limit on the answer. There is no request
-// without limits: a deadline, a connect deadline and a body cap are part of the value.
+// One GET or POST, as a value: what to ask, of whom, and every limit on the answer. There is no
+// request without limits: a deadline, a connect deadline and a body cap are part of the value.
 
-/// One GET. Path and headers may hold secrets, so the value does not describe itself.
+/// One GET, or POST of a body. Path, headers and body may hold secrets, so the value does not
+/// describe itself.
 package struct HTTPRequest: Sendable {
   package var base: BaseAddress
   /// Absolute, with its query, printable ASCII, sent byte for byte.
   package var path: String
   /// Sent in this order. Names and values must be free of control characters.
   package var headers: [(name: String, value: String)]
+  /// nil: it is a GET.
+  package var body: [UInt8]?
   /// From `send` to the last byte, waiting in the queue included.
   package var deadlineMilliseconds: Int
   package var connectMilliseconds: Int

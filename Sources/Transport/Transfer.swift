@@ -5,6 +5,7 @@
 // The callbacks count inflated bytes, so a body that unpacks beyond its cap is cut off within one
 // of libcurl's 16 KiB chunks, whatever its length on the wire.
 import CCurl
+import Glibc
 
 final class Transfer {
   let submission: Submission
@@ -15,6 +16,8 @@ final class Transfer {
   private var headerBytes = 0
   private var body: [UInt8] = []
   private var isTooLarge = false
+  private var refuses: (@Sendable (String) -> Bool)?
+  private var isRefused = false
 
   /// All header lines together; browsers stop at about 256 KiB, servers send 1.
   static let headerBytesMax = 65_536
@@ -50,10 +53,13 @@ final class Transfer {
       headerList = longer
     }
     options.set(CURLOPT_HTTPHEADER, to: headerList)
+    if let body = request.body { options.set(body: body) }
     options.set(CURLOPT_TIMEOUT_MS, to: max(remainingMilliseconds, 1))
     options.set(CURLOPT_CONNECTTIMEOUT_MS, to: request.connectMilliseconds)
     options.set(CURLOPT_MAXFILESIZE_LARGE, bytes: request.bodyBytesMax)
     options.apply(configuration)
+    refuses = configuration.refuses
+    if refuses != nil { options.setOpen(transferOpen, context: pointer) }
     options.setCallbacks(write: transferWrite, header: transferHeader, context: pointer)
     if let failure = options.failure { throw error(.other(curl: Int(failure.rawValue))) }
   }
@@ -62,6 +68,22 @@ final class Transfer {
   private var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   // MARK: During
+
+  /// A socket for the address that was found, after any lookup: no name can lead elsewhere.
+  fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+    var text = [CChar](repeating: 0, count: Transfer.addressBytesMax)
+    let isKnown = ccurl_address_text(address, &text, UInt32(text.count)) == 0
+    let bytes = text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+    guard isKnown, refuses?(String(decoding: bytes, as: UTF8.self)) == false else {
+      isRefused = true
+      return CURL_SOCKET_BAD
+    }
+    let place = address.pointee
+    return socket(place.family, place.socktype | Int32(SOCK_CLOEXEC.rawValue), place.protocol)
+  }
+
+  /// INET6_ADDRSTRLEN is 46, without the name of an interface.
+  private static let addressBytesMax = 128
 
   /// How many bytes were accepted; fewer than given ends the transfer.
   fileprivate func received(body chunk: UnsafeRawBufferPointer) -> Int {
@@ -89,6 +111,7 @@ final class Transfer {
 
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
     if isTooLarge { return .failure(error(.bodyTooLarge)) }
+    if isRefused, code == CURLE_COULDNT_CONNECT { return .failure(error(.refusedAddress)) }
     if let failure = TransportError.Code(code) { return .failure(error(failure)) }
     let timings = HTTPTimings(
       firstByteMicroseconds: offset(CURLINFO_STARTTRANSFER_TIME_T),
@@ -120,4 +143,9 @@ private let transferHeader: curl_write_callback = { bytes, size, count, context 
   guard let context else { return 0 }
   let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
   return transfer.received(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private let transferOpen: curl_opensocket_callback = { context, _, address in
+  guard let context, let address else { return CURL_SOCKET_BAD }
+  return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().open(address)
 }

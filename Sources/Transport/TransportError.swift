@@ -11,6 +11,8 @@ package struct TransportError: Error, Sendable, Hashable {
     case timeout
     /// Nobody accepted the connection.
     case connect
+    /// The host has an address that the client must not connect to.
+    case refusedAddress
     /// The host name has no address.
     case resolve
     /// The peer did not prove who it is, or the handshake failed.
@@ -53,6 +55,7 @@ extension TransportError.Code {
     switch self {
     case .timeout: "timeout"
     case .connect: "connect"
+    case .refusedAddress: "refused_address"
     case .resolve: "resolve"
     case .tls: "tls"
     case .bodyTooLarge: "body_too_large"
@@ -70,8 +73,8 @@ extension TransportError.Code {
 
   /// Every name there is.
   package static let names = [
-    timeout, connect, resolve, tls, bodyTooLarge, reset, truncated, encoding, cancelled,
-    tooManyInFlight, shutDown, invalidRequest, noResources, other(curl: 0),
+    timeout, connect, refusedAddress, resolve, tls, bodyTooLarge, reset, truncated, encoding,
+    cancelled, tooManyInFlight, shutDown, invalidRequest, noResources, other(curl: 0),
   ].map(\.name)
 }
 
@@ -84,6 +87,7 @@ extension TransportError: CustomStringConvertible {
     switch code {
     case .timeout: "the request timed out"
     case .connect: "the connection was refused"
+    case .refusedAddress: "the host has an address that must not be called"
     case .resolve: "the host name has no address"
     case .tls: "the server's certificate or TLS handshake is not valid"
     case .bodyTooLarge: "the response is larger than allowed"
