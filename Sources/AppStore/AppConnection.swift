@@ -101,6 +101,7 @@ package enum AppChannel: String, Sendable {
   case alert = "candled_app_alert"
   case notification = "candled_app_notification"
   case outbox = "candled_app_outbox"
+  case webhook = "candled_app_webhook"
 }
 
 extension AppConnection {

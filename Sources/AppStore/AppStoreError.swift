@@ -11,6 +11,8 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case nameTaken(String)
   case unknownAlert(Int64)
   case tooManyAlerts(limit: Int)
+  case unknownWebhook(Int64)
+  case tooManyWebhooks(limit: Int)
   case tooManyTokens(limit: Int)
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
@@ -40,6 +42,8 @@ extension AppStoreError: CustomStringConvertible {
     case .nameTaken(let name): "there is one named \(name.quoted) already"
     case .unknownAlert(let id): "there is no alert \(id)"
     case .tooManyAlerts(let limit): "more than \(limit) alerts: delete some"
+    case .unknownWebhook(let id): "there is no webhook \(id)"
+    case .tooManyWebhooks(let limit): "more than \(limit) webhooks: delete some"
     case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"

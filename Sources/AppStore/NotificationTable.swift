@@ -27,7 +27,7 @@ package struct NotificationTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  private static let columns = """
+  static let columns = """
     n.id, n.user_id, n.alert_id, n.symbol, n.source, n.condition, n.threshold, n.refers_to,
     n.trading_day, n.basis, n.value, n.feed_epoch, n.feed_seq, n.observed_at, n.at, n.read_at
     """

@@ -1,4 +1,4 @@
--- What apps keep beside the candles: users, tokens, preferences, watchlists, alerts, and paper
+-- What apps keep beside the candles: users, tokens, preferences, watchlists, alerts, webhooks, paper
 -- trading. A schema of its own, `candled_app`, with its own owner and version; candled's schema does not know
 -- of it.
 --
@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 4 then
+  if found > 5 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 4', found);
+      message = format('the database has candled_app schema version %s, newer than 5', found);
   end if;
 end
 $version$;
@@ -1161,6 +1161,56 @@ before update or delete or truncate on outbox
 for each statement
 execute function refuse_change();
 
+-- Webhooks: where notifications are sent, beside the inbox.
+--
+-- One gateway delivers, that whose session holds the lock of lead_webhooks(). A webhook gets the
+-- notifications of its user in order; `position` moves once the receiver has taken one, so that
+-- none is lost, and one may come twice.
+
+create table if not exists webhook (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references app_user on delete restrict,
+  url text not null,
+  secret bytea not null,
+  position bigint not null,
+  created_at timestamptz not null default now(),
+  delivered_at timestamptz,
+  failures integer not null default 0,
+  failing_since timestamptz,
+  retry_at timestamptz,
+  last_error text,
+  disabled_at timestamptz,
+  constraint webhook_url_is_short check (octet_length(url) between 1 and 2048),
+  constraint webhook_secret_is_long check (octet_length(secret) between 24 and 64),
+  constraint webhook_error_is_short check (char_length(last_error) <= 256),
+  constraint webhook_failures_are_whole check (
+    (failures = 0) = (num_nulls(failing_since, retry_at, last_error) = 3)
+      and num_nulls(failing_since, retry_at, last_error) in (0, 3))
+);
+create index if not exists webhook_user on webhook (user_id, id);
+comment on table webhook is 'Where the notifications of a user are sent.';
+comment on column webhook.secret is 'What deliveries are signed with: the user has it, too.';
+comment on column webhook.position is
+  'The notification that was delivered last; at first the newest that there was.';
+comment on column webhook.failures is 'In a row, of the notification behind position.';
+comment on column webhook.retry_at is 'When it is tried again; null: at once.';
+comment on column webhook.disabled_at is 'Since then nothing is sent; null: it is.';
+
+create or replace function lead_webhooks()
+returns boolean
+language sql volatile security definer
+set search_path = candled_app, pg_temp
+as $function$
+  select pg_catalog.pg_try_advisory_lock(2263554)
+$function$;
+comment on function lead_webhooks is
+  'Lets a session deliver to webhooks until it ends, unless another one does.';
+
+create or replace trigger webhook_changed
+after insert or update of url on webhook
+for each statement
+execute function notify_commands('candled_app_webhook');
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -1263,7 +1313,7 @@ begin
   revoke all on all tables in schema candled_app from candled_app;
   grant select on schema_version to candled_app;
   grant select, insert, update, delete on
-    app_user, token, preference, watchlist, watchlist_item
+    app_user, token, preference, watchlist, watchlist_item, webhook
   to candled_app;
   grant select, insert on
     account, posting, entry, order_event, fill, corporate_action, corporate_action_booking
@@ -1276,16 +1326,16 @@ begin
   grant select, update on alert_cursor to candled_app;
   grant select on book, transaction_log, outbox, outbox_cursor to candled_app;
   grant execute on function schema_objects() to candled_app;
-  grant execute on function lead_broker() to candled_app;
+  grant execute on function lead_broker(), lead_webhooks() to candled_app;
 end
 $grants$;
 
 delete from schema_version
-where version < 4;
+where version < 5;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  4,
+  5,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -23,7 +23,7 @@ import Testing
     "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""),
     "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
     "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""), "outbox": ("s", "", ""),
-    "outbox_cursor": ("s", "", ""),
+    "outbox_cursor": ("s", "", ""), "webhook": ("siud", "", ""),
   ]
 
   /// What is not about one table of the schema.
@@ -38,6 +38,7 @@ import Testing
     ("alter function candled_app.schema_objects security definer", false),
     ("select candled_app.schema_objects()", true),
     ("select candled_app.lead_broker()", true),
+    ("select candled_app.lead_webhooks()", true),
     ("select candled_app.notify_tokens()", false),
     ("select candled_app.refuse_change()", false),
     ("select candled_app.book_entries()", false),

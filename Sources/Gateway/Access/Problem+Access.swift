@@ -64,8 +64,11 @@ extension Problem {
       self.init(.notFound, code: "unknown_watchlist", title: error.description)
     case .unknownAlert:
       self.init(.notFound, code: "unknown_alert", title: error.description)
+    case .unknownWebhook:
+      self.init(.notFound, code: "unknown_webhook", title: error.description)
     case .nameTaken: self.init(.conflict, code: "name_taken", title: error.description)
-    case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts, .tooManyAccounts:
+    case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts, .tooManyAccounts,
+      .tooManyWebhooks:
       self.init(.conflict, code: "limit_reached", title: error.description)
     case .tooLarge(let bytesMax): self = .bodyTooLarge(bytesMax: bytesMax)
     case .invalid(let field, let expected): self = .unstorable(field, expected: expected)

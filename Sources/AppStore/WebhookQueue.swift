@@ -1,0 +1,158 @@
+import Market
+import Postgres
+
+/// The next notification that a webhook has not got.
+package struct PendingDelivery: Sendable {
+  package var webhookID: Int64
+  package var url: String
+  /// What it is signed with; never to be logged.
+  package var secret: [UInt8]
+  /// In a row, so far.
+  package var failures: Int32
+  /// Until it is due; 0: it is.
+  package var waitMilliseconds: Int64
+  package var notification: AlertNotification
+}
+
+/// What became of an attempt.
+package struct DeliveryOutcome: Sendable {
+  package var delivery: PendingDelivery
+  /// nil: it was delivered.
+  package var failure: Failure?
+
+  package struct Failure: Sendable {
+    /// For people; nothing of the receiver's own words.
+    package var sentence: String
+    package var pauseMilliseconds: Int64
+    /// Whether the receiver wants no more.
+    package var isFinal: Bool
+
+    package init(_ sentence: String, pauseMilliseconds: Int64, isFinal: Bool) {
+      self.sentence = sentence
+      self.pauseMilliseconds = pauseMilliseconds
+      self.isFinal = isFinal
+    }
+  }
+
+  package init(_ delivery: PendingDelivery, failure: Failure? = nil) {
+    self.delivery = delivery
+    self.failure = failure
+  }
+}
+
+/// What all webhooks wait for, for the gateway that delivers.
+package struct WebhookQueue {
+  private let connection: AppConnection
+  private static let context = "webhooks"
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  private static let takeLead = Statement(
+    name: "lead_webhooks", sql: "select lead_webhooks()")
+
+  /// Until the session ends.
+  /// - Returns: whether it is this connection that delivers.
+  package func lead() throws(AppStoreError) -> Bool {
+    try connection.read(Self.takeLead, context: Self.context) { (row) throws(StoreError) in
+      try row.bool()
+    }.first ?? false
+  }
+
+  private static let readPending = Statement(
+    name: "read_pending_deliveries",
+    sql: """
+      select
+        extract(epoch from clock_timestamp() - min(n.at) over ())::bigint,
+        w.id,
+        w.url,
+        w.secret,
+        w.failures,
+        greatest(
+          ceil(extract(epoch from coalesce(w.retry_at, n.at) - clock_timestamp()) * 1000),
+          0)::bigint,
+        \(NotificationTable.columns)
+      from webhook w
+      cross join lateral (
+        select *
+        from notification
+        where user_id = w.user_id
+          and id > w.position
+          and deleted_at is null
+        order by id
+        limit 1
+      ) n
+      where w.disabled_at is null
+      order by coalesce(w.retry_at, n.at), w.id
+      limit $1::integer
+      """)
+
+  /// Of each webhook the first, those that are due longest first.
+  /// - Returns: also how long the oldest of all waits.
+  package func pending(
+    limit: Int32
+  ) throws(AppStoreError) -> (deliveries: [PendingDelivery], oldestSeconds: Int64) {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(limit) }
+    var oldestSeconds: Int64 = 0
+    let deliveries = try connection.read(
+      Self.readPending, with: parameters, context: Self.context
+    ) { (row) throws(StoreError) in
+      oldestSeconds = try row.int64()
+      return PendingDelivery(
+        webhookID: try row.int64(), url: try row.text(), secret: try row.bytes(),
+        failures: try row.int32(), waitMilliseconds: try row.int64(),
+        notification: try row.notification())
+    }
+    return (deliveries, oldestSeconds)
+  }
+
+  private static let recordDelivered = Statement(
+    name: "record_delivered",
+    sql: """
+      update webhook
+      set
+        position = $2::bigint,
+        delivered_at = clock_timestamp(),
+        failures = 0,
+        failing_since = null,
+        retry_at = null,
+        last_error = null
+      where id = $1::bigint
+        and position < $2::bigint
+      """)
+
+  private static let recordFailed = Statement(
+    name: "record_failed",
+    sql: """
+      update webhook
+      set
+        failures = failures + 1,
+        failing_since = coalesce(failing_since, clock_timestamp()),
+        retry_at = clock_timestamp() + $4::bigint * interval '1 millisecond',
+        last_error = $5::text,
+        disabled_at = case
+          when $6::boolean or failing_since < clock_timestamp() - interval '5 days'
+            then clock_timestamp()
+        end
+      where id = $1::bigint
+        and position < $2::bigint
+        and url = $3::text
+        and disabled_at is null
+      """)
+
+  /// What another gateway delivered meanwhile stays delivered.
+  package func record(_ outcome: DeliveryOutcome) throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(outcome.delivery.webhookID) }
+    parameters.add { $0.int64(outcome.delivery.notification.id) }
+    guard let failure = outcome.failure else {
+      try connection.write(Self.recordDelivered, with: parameters, context: Self.context)
+      return
+    }
+    parameters.add { $0.text(outcome.delivery.url) }
+    parameters.add { $0.int64(failure.pauseMilliseconds) }
+    parameters.add { $0.text(failure.sentence) }
+    parameters.add { $0.bool(failure.isFinal) }
+    try connection.write(Self.recordFailed, with: parameters, context: Self.context)
+  }
+}
