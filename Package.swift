@@ -114,7 +114,7 @@ let package = Package(
       "Gateway",
       [
         "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
-        "AppStore", "Page", "Operations", "Alerts", log,
+        "AppStore", "Page", "Operations", "Alerts", "Transport", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",

@@ -30,6 +30,8 @@ extension Gateway {
     defer { alertFollower.stop() }
     let outboxFollower = try parts.outbox?.follow(url: options.databaseURL, log: log)
     defer { outboxFollower?.stop() }
+    let webhookFollower = try parts.webhooks?.follow(url: options.databaseURL, log: log)
+    defer { webhookFollower?.stop() }
     let portfolios = parts.portfolios
     async let _: Void? = portfolios?.run()
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
@@ -60,7 +62,9 @@ extension Gateway {
     let hub = StreamHub(
       group: loops, services: streamServices(control: control), settings: settings)
     let store = AppStore(url: options.databaseURL)
-    let mine = MineRoutes(control: control, store: store) { [memory] in memory.state.directory }
+    let mine = MineRoutes(
+      control: control, store: store, webhookRule: options.webhooks.rule
+    ) { [memory] in memory.state.directory }
     let trading = TradingService(
       url: options.databaseURL, store: store, memory: memory, pool: pool,
       waitMilliseconds: options.commandMilliseconds)
@@ -73,6 +77,7 @@ extension Gateway {
     parts.sinks = [hub, alerts]
     parts.streams = hub
     parts.alerts = alerts
+    parts.webhooks = Webhooks(options.webhooks)
     parts.outbox = Outbox(memory: memory, hub: hub)
     parts.trading = trading
     parts.portfolios = PortfolioFeed(service: trading, hub: hub)

@@ -18,6 +18,7 @@ package struct GatewayOptions: Sendable {
   package var queryConnections = QueryPool.connectionsDefault
   /// How long a request waits for the broker of paper trading.
   package var commandMilliseconds = 2_000
+  package var webhooks = WebhookOptions()
 
   package init(listen: ListenAddress, databaseURL: String) {
     self.listen = listen
@@ -49,6 +50,8 @@ package struct Gateway: Sendable {
     package var streams: StreamHub?
     /// nil: alerts are not looked at.
     package var alerts: AlertWatch?
+    /// nil: no webhook is called.
+    package var webhooks: Webhooks?
     /// nil: streams get nothing of their users'.
     package var outbox: Outbox?
     /// nil: streams get no portfolios.

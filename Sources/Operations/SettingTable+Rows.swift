@@ -153,6 +153,9 @@ package struct GatewaySettings: Sendable {
   package let gatewayBrokerClock = Setting.boolean(
     "gateway.broker_follows_daemon", default: false,
     help: "Take the daemon's clock for the exchange's: of a simulated market.")
+  package let gatewayWebhookPrivateNetworks = Setting.boolean(
+    "gateway.webhook_private_networks", default: false,
+    help: "Call webhooks in private networks, too, and at loopback without TLS.")
   package let gatewayConnectionsMax = Setting.integer(
     "gateway.connections_max", default: 12_000, in: 1...60_000,
     help: "Connections at a time. Further ones wait until one ends.")

@@ -61,6 +61,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     defer { broker?.stop() }
     var options = GatewayOptions(listen: listen, databaseURL: url)
     options.connectionsMax = settings.gatewayConnectionsMax
+    options.webhooks.rule.isPrivateAllowed = settings.gatewayWebhookPrivateNetworks
     let gateway = Gateway(options, log: log)
     let figures: (@Sendable () -> BrokerFigures)? =
       if let broker { { broker.figures } } else { nil }

@@ -149,6 +149,26 @@ import Testing
     Case("inbox-delete", "/v1/inbox/1", status: 204, method: .delete),
   ]
 
+  private static let webhooks = [
+    Case(
+      "webhook", "/v1/webhooks", status: 201, method: .post,
+      body: #"{"url":"https://example.com/hook"}"#),
+    Case(
+      "webhook-bad", "/v1/webhooks", status: 422, method: .post,
+      body: #"{"url":"https://user@example.com/hook"}"#),
+    Case(
+      "webhook-refused", "/v1/webhooks", status: 409, method: .post,
+      body: #"{"url":"https://169.254.169.254/latest"}"#),
+    Case(
+      "webhook-replaced", "/v1/webhooks/1", method: .put,
+      body: #"{"url":"https://example.com/other"}"#),
+    Case("webhooks", "/v1/webhooks"),
+    Case("webhook-delete", "/v1/webhooks/1", status: 204, method: .delete),
+    Case(
+      "webhook-unknown", "/v1/webhooks/1", status: 404, method: .put,
+      body: #"{"url":"https://example.com/hook"}"#),
+  ]
+
   private static let bars = "symbol=sh600000&from=1783300000&to=1783303200"
 
   private static let udf = [
@@ -166,7 +186,8 @@ import Testing
     Case("udf-quotes-bad", "/udf/quotes", status: 400),
   ]
 
-  private static let all = stocks + history + charts + ledger + service + mine + alerts + udf
+  private static let all =
+    stocks + history + charts + ledger + service + mine + alerts + webhooks + udf
 
   @Test("each route answers as on record")
   func golden() async throws {
@@ -236,6 +257,7 @@ enum GoldenAnswer {
     default:
       return body.replacing(#/"epoch":\d+/#, with: "\"epoch\":1")
         .replacing(#/"ticket":"[^"]+"/#, with: "\"ticket\":\"1\"")
+        .replacing(#/"secret":"[^"]+"/#, with: "\"secret\":\"1\"")
         .replacing(#/"committedAt":"[^"]+"/#, with: "\"committedAt\":\"1\"")
         .replacing(#/"(createdAt|created_at|sentAt|changedAt)":"[^"]+"/#) { "\"\($0.1)\":\"1\"" }
     }

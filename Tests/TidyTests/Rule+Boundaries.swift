@@ -41,7 +41,8 @@ extension Rule {
     "Page": ["Market"],
     "Gateway": [
       "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
-      "AppStore", "Page", "Operations", "Alerts", "Logging", "NIOCore", "NIOConcurrencyHelpers",
+      "AppStore", "Page", "Operations", "Alerts", "Transport", "Logging",
+      "NIOCore", "NIOConcurrencyHelpers",
       "NIOHTTP1", "NIOPosix",
       "NIOWebSocket",
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",

@@ -6,7 +6,7 @@ import Market
 /// The routes of a user's own things.
 extension MineRoutes {
   package var routes: [Route] {
-    ofUser + ofWatchlists + ofSymbols + ofAlerts + ofNotifications
+    ofUser + ofWatchlists + ofSymbols + ofAlerts + ofNotifications + ofWebhooks
   }
 
   private var ofUser: [Route] {

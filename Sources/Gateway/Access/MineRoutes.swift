@@ -10,12 +10,14 @@ import Reader
 package struct MineRoutes: Sendable {
   private let control: AccessControl
   private let store: AppStore
+  let webhookRule: WebhookRule
   private let market: @Sendable () -> InstrumentDirectory
 
   package init(
-    control: AccessControl, store: AppStore,
+    control: AccessControl, store: AppStore, webhookRule: WebhookRule = WebhookRule(),
     market: @escaping @Sendable () -> InstrumentDirectory
   ) {
+    self.webhookRule = webhookRule
     self.control = control
     self.store = store
     self.market = market

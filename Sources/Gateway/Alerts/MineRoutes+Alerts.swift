@@ -182,7 +182,7 @@ private struct AlertBody: Decodable {
 }
 
 extension AlertNotification {
-  fileprivate func write(toInbox writer: inout JSONWriter) {
+  func write(toInbox writer: inout JSONWriter) {
     writer.object { object in
       writeMembers(to: &object)
       object.member("readAt") { $0.optional(readAt) { $0.string($1.description) } }

@@ -17,6 +17,8 @@ struct GatewayReport: Sendable {
   let notices: Int64
   /// Requests that wait for the broker.
   let commands: Int
+  /// nil: this gateway calls none.
+  let webhooks: Webhooks.Figures?
   /// nil: this gateway has none.
   let broker: BrokerFigures?
   /// Since when the broker has not looked at the oldest commit that it must look at.
@@ -40,7 +42,7 @@ enum GatewayMetrics {
   /// Paths of the table, and the statuses that are answered.
   private static let requestSeriesMax = 500
 
-  static let families = serving + broker
+  static let families = serving + webhooks + broker
 
   private static let serving: [MetricFamily<GatewayReport>] = [
     MetricFamily(
@@ -83,6 +85,24 @@ enum GatewayMetrics {
       .gauge, name: "candled_gateway_commands_waiting",
       help: "Requests of paper trading that wait for the broker's answer, through this gateway."
     ) { .integer(Int64($0.commands)) },
+  ]
+
+  private static let webhooks: [MetricFamily<GatewayReport>] = [
+    MetricFamily(
+      .counter, name: "candled_gateway_webhook_deliveries_total",
+      help: "Notifications that this gateway sent to webhooks, by outcome.",
+      labels: MetricLabels(["outcome"], atMost: 2)
+    ) { report in
+      guard let webhooks = report.webhooks else { return [] }
+      return [
+        MetricSeries(["delivered"], value: .integer(webhooks.delivered)),
+        MetricSeries(["failed"], value: .integer(webhooks.failed)),
+      ]
+    },
+    MetricFamily(
+      .gauge, name: "candled_gateway_webhook_waiting_seconds",
+      help: "Of the gateway that calls webhooks: age of the oldest notification not taken."
+    ) { report in report.webhooks?.waitingMicroseconds.map { .microseconds($0) } },
   ]
 
   /// Of a gateway without a broker there are none, and while another one's leads few.

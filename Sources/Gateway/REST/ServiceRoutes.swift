@@ -61,7 +61,7 @@ package struct ServiceRoutes: Sendable {
       state: state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
       streams: parts.streams?.connections.open ?? 0, alerts: parts.alerts?.armedCount ?? 0,
       notices: parts.alerts?.writtenCount ?? 0, commands: parts.trading?.waiting ?? 0,
-      broker: broker,
+      webhooks: parts.webhooks?.figures, broker: broker,
       behindMicroseconds: broker?.quoteSequence.flatMap { seq in
         ring.waitedMicroseconds(after: min(seq, state.seq), epoch: state.epoch, at: .now)
       })
