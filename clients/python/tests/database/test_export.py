@@ -37,8 +37,9 @@ def command(folder, *more):
             *more]
 
 
-def exported(folder, killed_after=None):
-    """By a process that may be killed; the seconds that it took."""
+def exported(folder, killed_after=None, behind=0):
+    """By a process that may be killed, so many seconds after that many files are there; the seconds
+    that it took."""
     began = PROCESSES.Event()
     process = PROCESSES.Process(
         target=export_days, args=(demo.ADDRESS, folder, LAST_DAYS, began))
@@ -46,6 +47,8 @@ def exported(folder, killed_after=None):
     try:
         if not began.wait(START_SECONDS_MAX):
             raise AssertionError("the export did not begin")
+        while len(files(folder)) < behind and process.is_alive():
+            time.sleep(0.001)
         start = time.monotonic()
         process.join(killed_after)
         return time.monotonic() - start
@@ -188,7 +191,8 @@ class ExportTests(unittest.TestCase):
         left = []
         for moment in range(KILLS):
             folder = Path(self.folder) / str(moment)
-            exported(folder, killed_after=(moment + 0.5) / KILLS * seconds)
+            exported(
+                folder, killed_after=(moment + 0.5) / KILLS * seconds / 2, behind=moment % 3)
             found = files(folder)
             left.append(len(found))
             with self.subTest(moment=moment):
