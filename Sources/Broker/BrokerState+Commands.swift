@@ -25,6 +25,9 @@ extension BrokerState {
   /// looked at with every row of its instrument.
   static let openOfAccountMax = 500
   static let openOfUserMax = 1_000
+  /// Orders of a user on a day, ended ones included: each is kept until the day is over, and read
+  /// when one begins to lead. One every 1.4 seconds of the sessions.
+  static let placedOfUserMax = 10_000
 
   /// Executes a command, or refuses it with nothing changed.
   /// - Parameter row: the newest of the instrument that it names.
@@ -132,6 +135,24 @@ extension BrokerState {
       throw CommandRefusal(
         "too_many", "the accounts of a user have at most \(Self.openOfUserMax) open orders")
     }
+    try requireFewPlaced(in: account)
+  }
+
+  private func requireFewPlaced(in account: Int64) throws(CommandRefusal) {
+    guard let user = accounts[account]?.userID else { return }
+    if newest.placed[user, default: 0] >= Self.placedOfUserMax {
+      throw CommandRefusal(
+        "too_many", "a user places at most \(Self.placedOfUserMax) orders a day")
+    }
+  }
+
+  /// Counts anew: of the orders that are known.
+  mutating func countPlaced() {
+    newest.placed = [:]
+    for order in orders.values {
+      guard let user = accounts[order.placed.account]?.userID else { continue }
+      newest.placed[user, default: 0] += 1
+    }
   }
 
   /// - Parameter ledger: as it is when the order is judged; nil: as it is now.
@@ -189,6 +210,7 @@ extension BrokerState {
     let order = placed.accepted.order.placed
     ledgers[order.account] = placed.ledger
     newest.order = order.id
+    if let user = accounts[order.account]?.userID { newest.placed[user, default: 0] += 1 }
     var row = OrderRow(
       ledger: placed.accepted.order, commandID: command, acceptedAt: now, state: .received)
     row.queuePurchaseID = purchase
@@ -218,6 +240,7 @@ extension BrokerState {
   private mutating func replace(
     _ id: Int64, by change: OrderChange, command: PendingCommand, row: (Symbol) -> FeedRow?
   ) throws(CommandRefusal) -> String {
+    try requireFewPlaced(in: command.accountID)
     let old = try open(id, of: command.accountID)
     let placed = old.placed
     guard old.row.state != .pendingCancel, canCancel(placed),

@@ -90,6 +90,7 @@ extension BrokerState {
       set(.expired, ofPurchase: id)
     }
     orders = orders.filter { $0.value.row.ledger.isOpen }
+    countPlaced()
   }
 
   /// What was bought before the day may be sold on it.

@@ -34,6 +34,7 @@ extension BrokerState {
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.values.map(\.purchase.account)
     try addAccounts(Set(holders + traders), from: table, ledgers: books)
+    countPlaced()
   }
 
   /// Checkpoints, and the inputs behind them: what followed is in the ledger.

@@ -35,6 +35,8 @@ struct BrokerState: Sendable {
     var purchase: Int64 = 0
     /// Of the inputs of fills, on the day.
     var place: Int64 = 0
+    /// Of each user's orders on the day, those that lived on from the day before included.
+    var placed: [Int64: Int] = [:]
   }
 
   struct FillKey: Hashable, Sendable {
