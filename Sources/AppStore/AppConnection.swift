@@ -16,9 +16,25 @@ package final class AppConnection {
     connection = try PostgresConnection(url: url, application: application)
     try AppSchema.version.require(connection)
     try connection.execute(
-      "set search_path = candled_app; set statement_timeout = '\(statementSeconds)s'",
-      context: "connect")
+      """
+      set search_path = candled_app;
+      set statement_timeout = '\(statementSeconds)s';
+      \(Self.unanswered)
+      """, context: "connect")
   }
+
+  /// A program that is frozen, and a machine that is gone, keep no lock from the broker: the server
+  /// ends their sessions. Over a local socket the lines of TCP do nothing.
+  private static let unanswered = """
+    set idle_in_transaction_session_timeout = '\(idleSecondsMax)s';
+    set tcp_keepalives_idle = 3;
+    set tcp_keepalives_interval = 1;
+    set tcp_keepalives_count = 4;
+    set tcp_user_timeout = 7000
+    """
+
+  /// Between two statements of a transaction.
+  package static let idleSecondsMax = 5
 
   /// Of the broker: also what apps may read of the candles, over the same session, whose end frees
   /// the lead. The server notices within seconds that the client's machine is gone.
@@ -29,10 +45,7 @@ package final class AppConnection {
       """
       set search_path = candled_app, candled;
       set statement_timeout = '\(Self.brokerSecondsMax)s';
-      set tcp_keepalives_idle = 3;
-      set tcp_keepalives_interval = 1;
-      set tcp_keepalives_count = 4;
-      set tcp_user_timeout = 7000
+      \(Self.unanswered)
       """, context: "connect")
   }
 
@@ -43,11 +56,15 @@ package final class AppConnection {
   package static let statementSecondsMax = 5
 
   /// All that `body` reads is of one moment.
+  /// - Parameter idleSeconds: how long `body` may compute between two statements.
   package func inSnapshot<Value>(
-    body: () throws(AppStoreError) -> Value
+    idleSeconds: Int = AppConnection.idleSecondsMax, body: () throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    try inTransaction(
-      "snapshot", begin: "begin isolation level repeatable read read only", body: body)
+    let begin = """
+      begin isolation level repeatable read read only;
+      set local idle_in_transaction_session_timeout = '\(idleSeconds)s'
+      """
+    return try inTransaction("snapshot", begin: begin, body: body)
   }
 
   /// As one transaction.

@@ -90,12 +90,26 @@ package struct NoticeTable {
       for update
       """)
 
-  /// The oldest first, so that one that fires once fires with the earliest of what was missed.
+  /// Of one transaction: until it ends, whoever adds to an outbox waits, the broker too.
+  package static let noticesAtOnce = 1_000
+
+  /// What was taken back first, then the oldest, so that one that fires once fires with the
+  /// earliest of what was missed. If it ends in between, what is written is not written again.
   /// - Returns: how many were new.
   @discardableResult
   package func write(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
-    if notices.isEmpty { return 0 }
-    return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+    let sorted = notices.sorted { $0.writingOrder < $1.writingOrder }
+    var (written, start) = (0, 0)
+    while start < sorted.count {
+      let end = min(start + Self.noticesAtOnce, sorted.count)
+      written += try writeAtOnce(Array(sorted[start..<end]))
+      start = end
+    }
+    return written
+  }
+
+  private func writeAtOnce(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
+    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       _ = try connection.read(Self.lock, context: Self.context) { (_) throws(StoreError) in () }
       let withdrawn = try withdraw(notices)
       return try fire(notices) + withdrawn
@@ -217,6 +231,14 @@ package struct NoticeTable {
       (row) throws(StoreError) in try row.int64()
     }
     return Int(counts.first ?? 0)
+  }
+}
+
+extension AlertNotice {
+  /// As the statements of a write have it, over all writes.
+  fileprivate var writingOrder: (Int, TradingDay, Int64, Int64) {
+    if case .withdrawn(let firing) = kind { return (0, AlertBook.firstDay, 0, firing) }
+    return (1, day, position.seq, key.alertID)
   }
 }
 

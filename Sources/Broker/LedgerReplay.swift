@@ -11,6 +11,8 @@ package struct LedgerReplay {
 
   /// Differences that are told; what follows from one is often the next.
   package static let differencesMax = 100
+  /// Between two parts of a day's inputs.
+  private static let computingSecondsMax = 600
 
   package init(_ connection: AppConnection) {
     self.connection = connection
@@ -34,7 +36,8 @@ package struct LedgerReplay {
       if differences.count >= Self.differencesMax { break }
     }
     let checkpoints = CheckpointReplay(connection)
-    differences += try connection.inSnapshot { () throws(AppStoreError) in
+    differences += try connection.inSnapshot(idleSeconds: Self.computingSecondsMax) {
+      () throws(AppStoreError) in
       try checkpoints.differences()
     }
     return Array(differences.prefix(Self.differencesMax))

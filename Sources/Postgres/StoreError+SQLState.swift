@@ -44,6 +44,7 @@ extension StoreError {
   /// Where one differs from its class.
   private static let states: [String: Code] = [
     readOnly: .operatorNeeded,  // a standby, or made so
+    "25P03": .connectionLost,  // idle_in_transaction_session_timeout
     "57014": .transient,  // statement_timeout
     "XX001": .operatorNeeded,  // damaged data
     "XX002": .operatorNeeded,  // damaged index

@@ -1,5 +1,4 @@
 import Alerts
-import AppStore
 import Commits
 import Market
 import Postgres
@@ -7,6 +6,8 @@ import Store
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import AppStore
 
 /// Alerts of users, and what evaluators write, over a database that a daemon's writer fills.
 @Suite(.ownThread) struct AlertTableTests {
@@ -128,6 +129,39 @@ import Testing
     let stored = try database.store.value(
       "select count(distinct alert_id) || ' ' || count(*) from candled_app.notification")
     #expect(stored == "1000 1000")
+  }
+
+  @Test func `many notices are written in parts, so that nobody waits for all of them`() throws {
+    try database.store.execute(
+      """
+      insert into candled_app.alert (
+        user_id, symbol, source, condition, threshold, repeats, armed_at, armed_epoch, armed_seq)
+      select \(user), 'sh600000', 'sina', 'above', n, 'once', now(), 1, 1
+      from generate_series(1, 2001) n
+      """)
+    let alerts = try table.all()
+    // Of an older day, and last: it is written first.
+    let early = notice(alerts[1_500], on: StoreSamples.day.advanced(by: -1))
+    let notices = NoticeTable(connection)
+    #expect(try notices.write(alerts.map { notice($0) } + [early]) == 2_001)
+    let parts = "select count(distinct xmin::text) from candled_app.notification"
+    #expect(try database.store.value(parts) == "3")
+    let day = "select trading_day from candled_app.notification where alert_id = "
+    #expect(try database.store.value("\(day)\(alerts[1_500].id)") == "\(early.day)")
+    #expect(try notices.write(alerts.map { notice($0) }) == 0)
+  }
+
+  @Test func `the server ends a session that is idle in a transaction`() throws {
+    let limit = Statement(
+      name: "limit", sql: "select current_setting('idle_in_transaction_session_timeout')")
+    func read() throws(AppStoreError) -> [String] {
+      try connection.read(limit, context: "test") { (row) throws(StoreError) in try row.text() }
+    }
+    #expect(try read() == ["5s"])
+    let longer = try connection.inSnapshot(idleSeconds: 60) { () throws(AppStoreError) in
+      try read()
+    }
+    #expect(longer == ["1min"])
   }
 
   @Test func `a daily alert fires once a day, and stays armed`() throws {
