@@ -119,7 +119,7 @@ package final class Broker {
         try run(
           commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
       }
-      figures.quoteSequence = state.flatMap { $0.watched.isEmpty ? nil : $0.quoteSequence }
+      figures.quoteSequence = state.flatMap { $0.watched.isEmpty ? nil : $0.feed.sequence }
       let isNew = try follow()
       return isNew || commands.count == Self.commandsMax
     } catch {
@@ -205,7 +205,7 @@ package final class Broker {
     guard let state else { return nil }
     let watched = state.watched
     if watched.isEmpty, !isNeeded { return nil }
-    let changes = try readFeed(session, of: watched.sorted(), after: state.quoteSequence)
+    let changes = try readFeed(session, of: watched.sorted(), after: state.feed.sequence)
     if options.followsDaemonClock {
       figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
     }
@@ -262,7 +262,7 @@ extension Broker {
           one.quotes = [quote]
           // Who takes over in between must find the others.
           if index < changes.quotes.count - 1 {
-            (one.lastSeq, one.certified) = (state?.quoteSequence ?? 0, [])
+            (one.lastSeq, one.certified) = (state?.feed.sequence ?? 0, [])
           }
           try run([], changes: one)
         }
@@ -359,6 +359,7 @@ extension Broker {
 
   private func take(_ changes: WatchedChanges, into next: inout BrokerState) {
     if changes.lastSeq < 0 { return }
+    next.feed.ask(changes.symbols)
     for quote in changes.quotes {
       guard let row = FeedRow(quote, on: next.day) else { continue }
       next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
@@ -366,7 +367,7 @@ extension Broker {
     for certified in changes.certified where certified.day == next.day {
       next.certify(certified)
     }
-    next.quoteSequence = changes.lastSeq
+    next.feed.sequence = changes.lastSeq
   }
 
   /// Stores a step, if there is one, and knows what it says from then on.
@@ -379,7 +380,7 @@ extension Broker {
       state = next
       return
     }
-    step.quoteSequence = next.quoteSequence
+    step.quoteSequence = next.feed.sequence
     let begun = ContinuousClock.now
     try session.table.step(term: term) { (sequence, _) throws(AppStoreError) in
       for index in step.outcomes.indices {

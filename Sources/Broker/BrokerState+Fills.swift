@@ -130,6 +130,9 @@ extension BrokerState {
   mutating func take(_ row: FeedRow, isCorrected: Bool) {
     let (symbol, snapshot) = (row.symbol, row.snapshot)
     guard snapshot.stamp.day == day else { return }
+    let isPaused = feed.endPause(of: symbol)
+    let isContradicted = isPaused && instruments[symbol]?.continues(snapshot) == false
+    let isCorrected = isCorrected || isContradicted
     if isCorrected, let first = instruments[symbol]?.firstContradicted(by: snapshot) {
       apply(.withdrawal(from: first), to: symbol)
     }

@@ -14,7 +14,7 @@ extension BrokerState {
     let cursor = try table.cursor()
     self.init(day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now)
     if cursor.day == nil { step.day = day }
-    quoteSequence = cursor.quoteSequence
+    feed.sequence = cursor.quoteSequence
     (newest.order, newest.purchase) = (cursor.newestOrder, cursor.newestPurchase)
     for (row, fills, events) in try table.orders(on: day, schedule: Self.schedule) {
       let (id, symbol) = (row.ledger.id, row.ledger.placed.symbol)

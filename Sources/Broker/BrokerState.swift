@@ -21,8 +21,7 @@ struct BrokerState: Sendable {
   var purchases: [Int64: PurchaseRow] = [:]
   var uncovered = UncoveredInputs()
   var newest = Numbers()
-  /// Up to which change of the feed rows were looked at.
-  var quoteSequence: Int64 = 0
+  var feed = FeedPlace()
   /// The daemon's clock.
   var now: Timestamp
   var step = BrokerStep()

@@ -12,6 +12,8 @@ package struct WatchedChanges: Sendable {
   package var lastSeq: Int64
   /// By which the daemon's clock was ahead of the server's at the last commit.
   package var clockOffsetMicroseconds: Int64
+  /// Which were asked for.
+  package var symbols: Set<Symbol> = []
   /// In the order of their changes.
   package var quotes: [WatchedQuote] = []
   /// Instruments whose rows the daemon took out, with the newest change that did.
@@ -101,6 +103,7 @@ extension StoreReader {
     }.first
     var changes = WatchedChanges(
       lastSeq: position?.0 ?? 0, clockOffsetMicroseconds: position?.1 ?? 0)
+    changes.symbols = Set(symbols)
     if symbols.isEmpty || changes.lastSeq <= seq { return changes }
     changes.quotes = try quotes(of: symbols, after: seq)
     let corrected = try read(

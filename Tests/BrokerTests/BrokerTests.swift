@@ -120,6 +120,22 @@ import Testing
     #expect(try exchange.findings() == [])
   }
 
+  @Test func `a false row that was taken out while nobody asked stops no later order`()
+    async throws
+  {
+    let exchange = try await open()
+    try exchange.order(.buy, 100, at: 998)
+    try await row(exchange, 34_503, 90_000)
+    try exchange.send(.cancel(order: 1))
+    try await exchange.commit(
+      Row(second: 34_506, volume: 200, bids: Self.bids, asks: Self.asks, corrects: true))
+    try exchange.order(.buy, 300, at: 1001)
+    for step in 1...3 { try await row(exchange, 34_506 + step * 3, 200 + Int64(step) * 100) }
+    #expect(try exchange.fills() == ["2/1 300@10.01"])
+    #expect(try exchange.findings() == [])
+    #expect(try LedgerReplay(exchange.apps).differences() == [])
+  }
+
   @Test func `a fill whose money is spent stands when its row is taken out, with a notice`()
     async throws
   {
