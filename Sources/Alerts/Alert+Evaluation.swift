@@ -19,11 +19,19 @@ package struct AlertEvidence: Sendable, Hashable {
 }
 
 extension Alert {
+  /// The earliest day that it may fire on. Of a series without a quote then it is the day of the
+  /// arming, at its exchange: what is no instrument of China's may be American.
+  package var firstDay: TradingDay {
+    if let day = arming.day { return day }
+    let isChinese = symbol.flatMap { Instrument.classify($0) } != nil
+    return isChinese ? arming.at.shanghaiDay : arming.at.newYorkDay
+  }
+
   /// Whether a day that was stored behind the arming meets the condition. The day's extremes
   /// count where they grew since then: so a spike between two polls counts, and one before does
   /// not. Where the day had gone as far before the arming, its minutes tell.
   package func evidence(in reading: DayReading) -> AlertEvidence? {
-    if let day = arming.day, reading.day < day { return nil }
+    if reading.day < firstDay { return nil }
     switch condition {
     case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
       return crossing(in: reading)

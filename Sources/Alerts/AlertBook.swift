@@ -130,11 +130,10 @@ package struct AlertBook: Sendable {
   package func alerts(of subject: AlertSubject) -> [Alert] { armed[subject] ?? [] }
 
   /// The earliest day that an alert of the subject may fire on, or a firing be withdrawn of; nil:
-  /// there is none. Alerts armed without a quote wait for any day.
+  /// there is none.
   package func firstDay(of subject: AlertSubject) -> TradingDay? {
     let days =
-      (armed[subject] ?? []).map { $0.arming.day ?? Self.firstDay }
-      + (firings[subject] ?? []).map(\.day)
+      (armed[subject] ?? []).map(\.firstDay) + (firings[subject] ?? []).map(\.day)
     return days.min()
   }
 

@@ -105,6 +105,23 @@ struct AlertTests {
     #expect(alert(.limitUpOpened).evidence(in: sealed) == .init(.minute, price(1_098)))
   }
 
+  @Test func `an alert of a series without a quote does not fire for days before it was made`() {
+    var waiting = alert(.above, 960)
+    // It is still the evening of the day before in New York.
+    waiting.arming = AlertArming(
+      at: Timestamp(day: Self.day, secondOfDay: 7_200), epoch: 1, seq: 10)
+    var seen = reading(last: 970)
+    #expect(waiting.evidence(in: seen) != nil && waiting.firstDay == Self.day)
+    seen.day = Self.day.advanced(by: -1)
+    #expect(waiting.evidence(in: seen) == nil)
+    let book = AlertBook(alerts: [waiting], firings: [])
+    #expect(book.firstDay(of: waiting.subject) == Self.day)
+    waiting.symbol = Symbol("AAPL")
+    #expect(waiting.evidence(in: seen) != nil && waiting.firstDay == seen.day)
+    seen.day = Self.day.advanced(by: -2)
+    #expect(waiting.evidence(in: seen) == nil)
+  }
+
   @Test func `days before the arming never fire`() {
     var early = reading(last: 2_000, high: 2_000)
     early.day = Self.day.advanced(by: -1)

@@ -89,7 +89,10 @@ struct NoticeWriter {
     guard var book = watch.book else { return }
     var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))
     if !tasks.days.isEmpty {
-      let seen = try examine(tasks.days, from: nil, in: state, with: &book)
+      // Of an older day nothing changes any more.
+      let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+      let seen = try examine(
+        tasks.days, from: today?.advanced(by: -Self.repairDays), in: state, with: &book)
       fired += seen.notices
       unsettled += seen.unsettled
     }
