@@ -6,6 +6,7 @@ import Commands
 import Market
 import Operations
 import PaperTrading
+import Platform
 import TerminalView
 
 struct CorporateActionCommand: ParsableCommand {
@@ -50,8 +51,9 @@ struct CorporateActionCommand: ParsableCommand {
       discussion: Help.discussion(
         """
         Shares added per share held: 0.3 for 3 per 10, 1 for a split in two. Where ten become one \
-        it is -0.9, behind `--`; open sales of the symbol are cancelled then. A part of a share is \
-        lost.
+        it is -0.9, behind `--`; open sales of the symbol are cancelled then. A merger of shares \
+        must be posted before its ex-day: later, shares that it takes may be sold. A part of a \
+        share is lost.
         """,
         examples: [
           "candled-gateway corporate-action bonus sz000001 2026-06-19 0.3": "3 shares per 10",
@@ -117,7 +119,7 @@ struct PostingArguments: ParsableArguments {
     guard share != nil else {
       throw ValidationError("SYMBOL: expected an A-share such as 600519.SH")
     }
-    guard TradingDay(exDay) != nil else {
+    guard let exDay = TradingDay(exDay) else {
       throw ValidationError("EX-DAY: expected a date such as 2026-06-19")
     }
     guard let number = try? ExactDecimal(perShare),
@@ -127,6 +129,10 @@ struct PostingArguments: ParsableArguments {
         kind == .dividend
           ? "PER-SHARE: expected an amount above 0, such as 2.5"
           : "PER-SHARE: expected a number above -1 and not 0, such as 0.3")
+    }
+    let now = Timestamp(microseconds: SystemClock.realMicroseconds())
+    if terms.perShare.isNegative, exDay <= now.shanghaiDay {
+      throw ValidationError("EX-DAY: a merger must be posted before its ex-day")
     }
     return terms
   }

@@ -192,6 +192,16 @@ import Testing
     #expect(object["booked"] is NSNull)
   }
 
+  @Test func `posts a merger of shares before its ex-day alone`() throws {
+    func post(on day: String) throws -> BuiltBinary.Run {
+      try run(["corporate-action", "bonus", "sh600519", day] + Self.away + ["--", "-0.9"])
+    }
+    let early = try post(on: "2099-06-19")
+    #expect(early.status != 64 && !early.errors.contains("EX-DAY"), "\(early.errors)")
+    let late = try post(on: "2026-06-19")
+    #expect(late.status == 64 && late.errors.contains("a merger must be posted before its ex-day"))
+  }
+
   @Test(arguments: [
     ["dividend", "sh600519", "2026-06-19", "0"], ["dividend", "sh600519", "2026-06-31", "1"],
     ["dividend", "share", "2026-06-19", "1"], ["bonus", "sh600519", "2026-06-19", "0"],
