@@ -16,7 +16,7 @@ import Reader
 
 /// Blocking; it belongs to one thread.
 package final class Broker {
-  private struct Session {
+  struct Session {
     let connection: PostgresConnection
     let reader: StoreReader
     let table: BrokerTable
@@ -26,15 +26,15 @@ package final class Broker {
   }
 
   private let options: BrokerOptions
-  private let log: Logger
-  private var session: Session?
-  private var state: BrokerState?
+  let log: Logger
+  private(set) var session: Session?
+  var state: BrokerState?
   /// Until the database refuses one of them.
-  private var booksActions = true
+  var booksActions = true
   private var clock = ServerClock()
   /// With the days that the daemon has learnt.
-  private var calendar = TradingCalendar.shanghai
-  private(set) package var figures = BrokerFigures()
+  private(set) var calendar = TradingCalendar.shanghai
+  package internal(set) var figures = BrokerFigures()
 
   static let context = "broker"
   /// Of a step: what more waits is for the next one.
@@ -146,7 +146,7 @@ package final class Broker {
     }
   }
 
-  private var now: Timestamp {
+  var now: Timestamp {
     let time =
       options.clock?() ?? clock.time(at: MonotonicClock.microseconds())
       ?? Timestamp(microseconds: SystemClock.realMicroseconds())
@@ -162,7 +162,7 @@ package final class Broker {
 
   /// Beyond the table of the program the daemon's days count: it has the next year's once they are
   /// announced.
-  private func readCalendar(_ session: Session) throws(AppStoreError) {
+  func readCalendar(_ session: Session) throws(AppStoreError) {
     do throws(StoreError) {
       calendar = TradingCalendar.shanghai.extended(byStored: try session.reader.sessions())
     } catch {
@@ -173,7 +173,7 @@ package final class Broker {
   }
 
   /// - Returns: false while the clock to go by is not known.
-  private func load(_ session: Session) throws(AppStoreError) -> Bool {
+  func load(_ session: Session) throws(AppStoreError) -> Bool {
     if state != nil { return true }
     if options.followsDaemonClock {
       let feed = try readFeed(session, of: [], after: 0)
@@ -234,161 +234,5 @@ package final class Broker {
     session.isFollowing = isWanted
     self.session = session
     return isWanted
-  }
-}
-
-// MARK: - Steps
-
-extension Broker {
-  /// As one step; where the database takes that for none, each part as one, and what it does not
-  /// take alone is refused or left out, so that it never holds up the others.
-  private func run(
-    _ commands: [PendingCommand], changes: WatchedChanges
-  ) throws(AppStoreError) {
-    do throws(AppStoreError) {
-      try perform(commands, changes: changes)
-    } catch {
-      guard error.isOfData, let session else { throw error }
-      log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
-      state = nil
-      guard try load(session), try isTakenAlone(session) else { return }
-      if commands.count + changes.quotes.count > 1 {
-        var none = changes
-        none.quotes = []
-        none.lastSeq = -1
-        for command in commands { try run([command], changes: none) }
-        for (index, quote) in changes.quotes.enumerated() {
-          var one = changes
-          one.quotes = [quote]
-          // Who takes over in between must find the others.
-          if index < changes.quotes.count - 1 {
-            (one.lastSeq, one.certified) = (state?.feed.sequence ?? 0, [])
-          }
-          try run([], changes: one)
-        }
-      } else if let command = commands.first {
-        try refuse(command)
-      } else if changes.quotes.isEmpty {
-        throw error
-      }
-    }
-  }
-
-  /// Does what time and corporate actions bring, without the latter if the database refuses them:
-  /// then they wait for the next session.
-  private func isTakenAlone(_ session: Session) throws(AppStoreError) -> Bool {
-    do throws(AppStoreError) {
-      try perform([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
-      return true
-    } catch {
-      guard error.isOfData, booksActions else { throw error }
-      log.error("corporate actions are not booked", metadata: ["reason": "\(error)"])
-      (state, booksActions) = (nil, false)
-      return try load(session)
-    }
-  }
-
-  private func refuse(_ command: PendingCommand) throws(AppStoreError) {
-    guard var next = state else { return }
-    let refusal = CommandRefusal("internal", "the database refused what follows from the command")
-    next.step.outcomes.append(outcome(of: command, isDone: false, answer: "\(refusal)"))
-    try store(next)
-  }
-
-  private func outcome(
-    of command: PendingCommand, isDone: Bool, answer: String
-  ) -> BrokerStep.Outcome {
-    BrokerStep.Outcome(
-      commandID: command.id, outcome: CommandOutcome(sequence: 0, isDone: isDone, answer: answer))
-  }
-
-  private func perform(
-    _ commands: [PendingCommand], changes: WatchedChanges
-  ) throws(AppStoreError) {
-    guard let session, var next = state else { return }
-    next.now = now
-    if BrokerState.day(at: now, calendar: calendar) > next.day { try readCalendar(session) }
-    next.beginDay(calendar: calendar)
-    try next.addAccounts(
-      Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
-    try bookActions(on: &next, over: session)
-    let rows = try newestRows(of: commands, in: next, over: session)
-    for command in commands {
-      let (isDone, answer) = next.execute(command) { rows[$0] }
-      next.step.outcomes.append(outcome(of: command, isDone: isDone, answer: answer))
-    }
-    take(changes, into: &next)
-    next.advance()
-    next.writeCheckpoints()
-    for complaint in next.complaints { log.error("\(complaint)") }
-    next.complaints = []
-    try store(next)
-  }
-
-  private func dueActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
-    guard let state, booksActions else { return [] }
-    return try session.table.dueActions(on: state.day)
-  }
-
-  private func bookActions(
-    on next: inout BrokerState, over session: Session
-  ) throws(AppStoreError) {
-    guard booksActions else { return }
-    for action in try session.table.dueActions(on: next.day) {
-      let holders = try session.table.holders(of: action.symbol, before: action.exDay)
-      try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
-      next.book(action, for: holders)
-    }
-  }
-
-  private func newestRows(
-    of commands: [PendingCommand], in state: BrokerState, over session: Session
-  ) throws(AppStoreError) -> [Symbol: FeedRow] {
-    let symbols = Set(commands.compactMap { state.symbol(of: $0) })
-    if symbols.isEmpty { return [:] }
-    do throws(StoreError) {
-      var rows: [Symbol: FeedRow] = [:]
-      for quote in try session.reader.quotes(of: symbols.sorted()) {
-        if let row = FeedRow(quote, on: state.day) { rows[row.symbol] = rows[row.symbol] ?? row }
-      }
-      return rows
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  private func take(_ changes: WatchedChanges, into next: inout BrokerState) {
-    if changes.lastSeq < 0 { return }
-    next.feed.ask(changes.symbols)
-    for quote in changes.quotes {
-      guard let row = FeedRow(quote, on: next.day) else { continue }
-      next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
-    }
-    for certified in changes.certified where certified.day == next.day {
-      next.certify(certified)
-    }
-    next.feed.sequence = changes.lastSeq
-  }
-
-  /// Stores a step, if there is one, and knows what it says from then on.
-  private func store(_ next: BrokerState) throws(AppStoreError) {
-    var next = next
-    guard let session, let term = session.term else { return }
-    var step = next.step
-    next.step = BrokerStep()
-    if step.isEmpty, step.progress.isEmpty {
-      state = next
-      return
-    }
-    step.quoteSequence = next.feed.sequence
-    let begun = ContinuousClock.now
-    try session.table.step(term: term) { (sequence, _) throws(AppStoreError) in
-      for index in step.outcomes.indices {
-        step.outcomes[index].outcome.sequence = sequence + Int64(index) + 1
-      }
-      try session.table.write(step)
-    }
-    state = next
-    figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
   }
 }
