@@ -18,33 +18,38 @@ extension Broker {
       log.error("a step of the broker was refused", metadata: ["reason": "\(error)"])
       state = nil
       guard try load(session), try isTakenAlone(session) else { return }
-      if commands.count + changes.quotes.count > 1 {
-        var none = changes
-        none.quotes = []
-        none.lastSeq = -1
-        for command in commands { try run([command], changes: none) }
-        for (index, quote) in changes.quotes.enumerated() {
-          var one = changes
-          one.quotes = [quote]
-          // Who takes over in between must find the others.
-          if index < changes.quotes.count - 1 {
-            (one.lastSeq, one.certified) = (state?.feed.sequence ?? 0, [])
-          }
-          try run([], changes: one)
-        }
+      let parts = changes.parts(at: state?.feed.sequence ?? 0)
+      if commands.count + parts.count > 1 {
+        for command in commands { try run([command], changes: .timeAlone) }
+        for part in parts { try run([], changes: part) }
+        try run([], changes: changes.withoutRows)
       } else if let command = commands.first {
         try refuse(command)
-      } else if changes.quotes.isEmpty {
+      } else if parts.isEmpty {
         throw error
+      } else {
+        try leaveOut(changes)
       }
     }
+  }
+
+  /// What follows from a row that the database does not take is lost; the rows behind it count what
+  /// it counted.
+  private func leaveOut(_ changes: WatchedChanges) throws(AppStoreError) {
+    let quote = changes.quotes.first?.quote
+    let certified = changes.certified.first
+    let row =
+      quote.map { "the quote of \($0.quote.symbol) of change \($0.seq)" }
+      ?? certified.map { "the certificate of \($0.symbol) of \($0.day)" } ?? ""
+    log.error("a row of the feed is left out", metadata: ["row": "\(row)"])
+    try perform([], changes: changes.withoutRows)
   }
 
   /// Does what time and corporate actions bring, without the latter if the database refuses them:
   /// then they wait for the next session.
   private func isTakenAlone(_ session: Session) throws(AppStoreError) -> Bool {
     do throws(AppStoreError) {
-      try perform([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      try perform([], changes: .timeAlone)
       return true
     } catch {
       guard error.isOfData, booksActions else { throw error }
@@ -130,7 +135,7 @@ extension Broker {
       guard let row = FeedRow(quote, on: next.day) else { continue }
       next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
     }
-    for certified in changes.certified where certified.day == next.day {
+    for certified in changes.certifiedInOrder where certified.day == next.day {
       next.certify(certified)
     }
     next.feed.sequence = changes.lastSeq
@@ -156,5 +161,37 @@ extension Broker {
     }
     state = next
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
+  }
+}
+
+extension WatchedChanges {
+  /// No look at the feed.
+  static let timeAlone = WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0)
+
+  fileprivate var certifiedInOrder: [CertifiedDay] {
+    certified.sorted { ($0.day, $0.symbol) < ($1.day, $1.symbol) }
+  }
+
+  /// The same look: it moves the cursor alone.
+  fileprivate var withoutRows: WatchedChanges {
+    var rest = self
+    (rest.quotes, rest.certified) = ([], [])
+    return rest
+  }
+
+  /// Each row alone. The cursor stays: who takes over in between must find the others.
+  fileprivate func parts(at sequence: Int64) -> [WatchedChanges] {
+    var none = withoutRows
+    none.lastSeq = sequence
+    var parts: [WatchedChanges] = []
+    for quote in quotes {
+      parts.append(none)
+      parts[parts.count - 1].quotes = [quote]
+    }
+    for day in certifiedInOrder {
+      parts.append(none)
+      parts[parts.count - 1].certified = [day]
+    }
+    return parts
   }
 }

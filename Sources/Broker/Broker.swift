@@ -116,8 +116,7 @@ package final class Broker {
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
       let isPosted = try !dueActions(session).isEmpty
       if changes != nil || !commands.isEmpty || isPosted || needsClock {
-        try run(
-          commands, changes: changes ?? WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+        try run(commands, changes: changes ?? .timeAlone)
       }
       figures.quoteSequence = state.flatMap { $0.watched.isEmpty ? nil : $0.feed.sequence }
       let isNew = try follow()
@@ -138,7 +137,7 @@ package final class Broker {
     guard needsClock else { return }
     do throws(AppStoreError) {
       if clock.isOld(at: MonotonicClock.microseconds()) { try readClock(session) }
-      try run([], changes: WatchedChanges(lastSeq: -1, clockOffsetMicroseconds: 0))
+      try run([], changes: .timeAlone)
       _ = try follow()
     } catch {
       state = nil

@@ -102,6 +102,38 @@ import Testing
     #expect(try exchange.findings() == [])
   }
 
+  @Test func `what the database does not take of a row is left out, and the rest is done`()
+    async throws
+  {
+    let exchange = try await open()
+    let symbols = ["sz000001", "sz000002"]
+    func rows(_ second: Int, _ volume: Int64) async throws {
+      for symbol in symbols {
+        try await exchange.commit(
+          Row(
+            symbol: symbol, second: second, volume: volume, bids: Self.bids, asks: Self.asks))
+      }
+      exchange.setClock(second: second)
+      try exchange.look()
+    }
+    try await rows(34_503, 200)
+    try exchange.order(.buy, 300, at: 1001)
+    try exchange.order(.buy, 200, at: 1001, symbol: "sz000002")
+    try await rows(34_506, 300)
+    try exchange.database.execute(
+      "alter table candled_app.fill add constraint odd check (quantity <> 300)")
+    try await exchange.certify(symbols, volume: 900, second: 55_800)
+    #expect(try exchange.fills() == ["2/1 200@10.01"])
+    // The same of a row that comes alone: it is read no more.
+    try await exchange.commit(
+      Row(second: 34_509, volume: 400, bids: Self.bids, asks: Self.asks))
+    for _ in 0..<2 { try exchange.look() }
+    let newest = try exchange.database.value("select last_seq from candled.feed_position()")
+    #expect(exchange.broker.figures.quoteSequence.map { "\($0)" } == newest)
+    try exchange.deposit(1)
+    #expect(try exchange.findings() == [])
+  }
+
   @Test func `a row that the daemon takes out reverses its fills`() async throws {
     let exchange = try await open()
     try exchange.order(.buy, 500, at: 1000)

@@ -162,20 +162,22 @@ final class PaperExchange {
     _ = try await writer.commit(commit)
   }
 
-  /// The daemon certifies the day with that volume.
-  func certify(volume: Int64, second: Int) async throws {
-    let symbol = try #require(Symbol("sz000001"))
+  /// The daemon certifies the day of these with that volume.
+  func certify(
+    _ symbols: [String] = ["sz000001"], volume: Int64, second: Int
+  ) async throws {
+    let symbols = try symbols.map { try #require(Symbol($0)) }
     position += 1
     setClock(second: second)
     var commit = Commit(
       position: JournalPosition(position), knownAt: clock.withLock { $0 })
-    commit.certificates = [
+    commit.certificates = symbols.map { symbol in
       DayCertificate(
         symbol: symbol, tradingDay: Self.day, exchangeVolume: ExactDecimal(volume),
         exchangeTurnover: .zero, minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero,
         gapTurnover: .zero, afterHoursVolume: .zero, afterHoursTurnover: .zero,
         minutesTraded: 0, minutesUntraded: 0, minutesMissing: 0, source: .sina)
-    ]
+    }
     _ = try await writer.commit(commit)
     try look()
   }
