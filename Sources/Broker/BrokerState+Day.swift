@@ -6,8 +6,9 @@ import PaperTrading
 extension BrokerState {
   /// The day's last certificates are written before: then it is over, and orders are for the next.
   private static let dayEndsSecond = 16 * 3600
-  /// A fill that nothing has confirmed by then is none.
-  private static let confirmedBySecond = 8 * 3600
+  /// A fill that nothing has confirmed by then is none: until the next day begins, nobody's orders
+  /// are taken.
+  private static let confirmedBySecond = 17 * 3600
   /// The price of the close is published before.
   private static let closeGraceSeconds = 300
 
@@ -32,8 +33,7 @@ extension BrokerState {
   }
 
   private var mayEnd: Bool {
-    let isLate = now.shanghaiDay > day && now.shanghaiSecondOfDay >= Self.confirmedBySecond
-    if isLate || now.shanghaiDay > day.advanced(by: 1) { return true }
+    if now.shanghaiDay > day || now.shanghaiSecondOfDay >= Self.confirmedBySecond { return true }
     return !openOrders.contains { symbol, ids in
       guard let trading = instruments[symbol] else { return false }
       return ids.contains { id in orders[id].map { trading.isPending($0.placed) } ?? false }

@@ -278,9 +278,15 @@ import Testing
     exchange.setClock(second: 54_400)
     try exchange.look()
     #expect(try exchange.states() == ["accepted", "expired"])
-    exchange.setClock(day: try nextDay(), second: 8 * 3600)
+    exchange.setClock(second: 17 * 3600 - 1)
+    try exchange.look()
+    #expect(try exchange.states() == ["accepted", "expired"])
+    // It keeps nobody's orders from the next day any longer.
+    exchange.setClock(second: 17 * 3600)
     try exchange.look()
     #expect(try exchange.fills() == [] && exchange.states() == ["expired", "expired"])
+    let day = "select trading_day from candled_app.broker_cursor"
+    #expect(try exchange.database.value(day) == "\(try nextDay())")
     #expect(try exchange.findings() == [])
   }
 
