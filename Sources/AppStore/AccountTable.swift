@@ -100,7 +100,7 @@ package struct AccountTable {
       select id
       from app_user
       where id = $1::bigint
-      for update
+      for no key update
       """)
 
   /// Makes one, empty.

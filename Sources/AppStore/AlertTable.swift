@@ -95,7 +95,7 @@ package struct AlertTable {
       select (select count(*) from alert where user_id = u.id and state <> 'deleted')
       from app_user u
       where u.id = $1::bigint
-      for update
+      for no key update
       """)
 
   private static let insert = Statement(

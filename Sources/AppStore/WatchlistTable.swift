@@ -259,7 +259,7 @@ package struct WatchlistTable {
       select id
       from app_user
       where id = $1::bigint
-      for update
+      for no key update
       """)
 
   @discardableResult

@@ -70,6 +70,37 @@ import Testing
     #expect(try table.notifications(rows).count == 3)
   }
 
+  @Test func `what a user changes keeps nothing from the user's outbox`() async throws {
+    let holder = try PostgresConnection(url: database.store.url, application: "holder")
+    try holder.execute("select pg_advisory_lock(1)", context: "test")
+    try database.store.execute(
+      """
+      create function candled_app.waits() returns trigger language plpgsql security definer
+      as 'begin perform pg_advisory_xact_lock_shared(1); return new; end';
+      create trigger waits before insert on candled_app.watchlist
+      for each row execute function candled_app.waits()
+      """)
+    let (url, alice) = (database.url, alice)
+    async let waiting: Void = onOwnThread {
+      let connection = try AppConnection(url: url, application: "second")
+      _ = try WatchlistTable(connection, userID: alice).create(named: "mine")
+    }
+    let blocked = """
+      select count(*)
+      from pg_stat_activity
+      where application_name = 'second'
+        and wait_event_type = 'Lock'
+      """
+    while try database.store.value(blocked) == "0" { try await Task.sleep(for: .milliseconds(5)) }
+    let broker = try PostgresConnection(url: database.store.url, application: "broker")
+    try broker.execute("set lock_timeout = '2s'", context: "test")
+    #expect(throws: Never.self) {
+      try broker.execute(notification(of: alice, on: "2026-07-06"), context: "test")
+    }
+    try holder.execute("select pg_advisory_unlock(1)", context: "test")
+    try await waiting
+  }
+
   @Test func `what is taken back leaves no gap, and rows never change`() throws {
     let connection = try PostgresConnection(url: database.url, application: "test")
     try connection.execute("begin", context: "test")
