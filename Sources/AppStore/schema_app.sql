@@ -401,6 +401,7 @@ create unique index if not exists paper_order_command on paper_order (command_id
 create index if not exists paper_order_open on paper_order (symbol, id)
 where state in ('held', 'accepted', 'partially_filled', 'pending_cancel');
 create index if not exists paper_order_account on paper_order (account_id, id);
+create index if not exists paper_order_day on paper_order (trading_day);
 create index if not exists paper_order_purchase on paper_order (queue_purchase_id)
 where queue_purchase_id is not null;
 comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
