@@ -148,7 +148,7 @@ extension Broker {
     var step = next.step
     next.step = BrokerStep()
     if step.isEmpty, step.progress.isEmpty {
-      state = next
+      know(next)
       return
     }
     step.quoteSequence = next.feed.sequence
@@ -159,8 +159,13 @@ extension Broker {
       }
       try session.table.write(step)
     }
-    state = next
+    know(next)
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
+  }
+
+  private func know(_ next: BrokerState) {
+    state = next
+    watched = next.watched
   }
 }
 

@@ -29,6 +29,8 @@ package final class Broker {
   let log: Logger
   private(set) var session: Session?
   var state: BrokerState?
+  /// By the state: whose rows are asked for.
+  var watched: Set<Symbol> = []
   /// Until the database refuses one of them.
   var booksActions = true
   private var clock = ServerClock()
@@ -87,7 +89,7 @@ package final class Broker {
   /// Ends the session, and the lead with it; nothing is known any more.
   package func drop() {
     session = nil
-    state = nil
+    (state, watched) = (nil, [])
     clock = ServerClock()
     booksActions = true
     figures = BrokerFigures()
@@ -118,7 +120,7 @@ package final class Broker {
       if changes != nil || !commands.isEmpty || isPosted || needsClock {
         try run(commands, changes: changes ?? .timeAlone)
       }
-      figures.quoteSequence = state.flatMap { $0.watched.isEmpty ? nil : $0.feed.sequence }
+      figures.quoteSequence = watched.isEmpty ? nil : state?.feed.sequence
       let isNew = try follow()
       return isNew || commands.count == Self.commandsMax
     } catch {
@@ -184,6 +186,7 @@ package final class Broker {
     state = try BrokerState(
       from: session.table, ledgers: session.books, at: now, calendar: calendar)
     state?.uncovered.inputsMax = options.uncoveredInputsMax
+    watched = state?.watched ?? []
     return true
   }
 
@@ -202,7 +205,6 @@ package final class Broker {
     _ session: Session, isNeeded: Bool
   ) throws(AppStoreError) -> WatchedChanges? {
     guard let state else { return nil }
-    let watched = state.watched
     if watched.isEmpty, !isNeeded { return nil }
     let changes = try readFeed(session, of: watched.sorted(), after: state.feed.sequence)
     if options.followsDaemonClock {
@@ -221,8 +223,8 @@ package final class Broker {
   /// Hints of the feed are wanted only while they matter.
   /// - Returns: whether they come from now on, so that what came before was not hinted at.
   private func follow() throws(AppStoreError) -> Bool {
-    guard var session, let state else { return false }
-    let isWanted = !state.watched.isEmpty
+    guard var session, state != nil else { return false }
+    let isWanted = !watched.isEmpty
     if isWanted == session.isFollowing { return false }
     do throws(StoreError) {
       try session.connection.execute(

@@ -119,13 +119,9 @@ extension BrokerState {
     let user = accounts[account]?.userID
     var (ofAccount, ofUser) = (0, 0)
     for (id, other) in accounts where other.userID == user {
-      let count = ledgers[id]?.openOrders.count ?? 0
+      let count = (ledgers[id]?.openOrders.count ?? 0) + purchases.armedCount(of: id)
       ofUser += count
       if id == account { ofAccount += count }
-    }
-    for row in purchases.values where row.state == .armed {
-      if row.purchase.account == account { ofAccount += 1 }
-      if accounts[row.purchase.account]?.userID == user { ofUser += 1 }
     }
     if ofAccount >= Self.openOfAccountMax {
       throw CommandRefusal(

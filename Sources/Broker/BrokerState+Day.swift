@@ -52,8 +52,8 @@ extension BrokerState {
         withdraw(id, as: orders[id]?.row.state == .pendingCancel ? .cancelled : .expired)
       }
     }
-    for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {
-      if isPastClose(row.purchase.symbol, second: second) { set(.expired, ofPurchase: id) }
+    for symbol in purchases.armedSymbols where isPastClose(symbol, second: second) {
+      for id in purchases.ending(on: symbol) { set(.expired, ofPurchase: id) }
     }
   }
 
@@ -86,8 +86,8 @@ extension BrokerState {
     (newest.place, instruments, fills, uncovered.places) = (0, [:], [:], [:])
     settle()
     for order in renewable { renew(order) }
-    for (id, row) in purchases where row.state == .armed && !row.purchase.carriesOver {
-      set(.expired, ofPurchase: id)
+    for symbol in purchases.armedSymbols {
+      for id in purchases.ending(on: symbol) { set(.expired, ofPurchase: id) }
     }
     orders = orders.filter { $0.value.row.ledger.isOpen }
     countPlaced()

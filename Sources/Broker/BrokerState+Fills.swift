@@ -194,8 +194,7 @@ extension BrokerState {
   /// Orders what the row and the one before it release, in the order of the purchases.
   private mutating func fire(on row: MarketRow, of symbol: Symbol) {
     guard let limitUp = row.band?.upper, let trading = instruments[symbol] else { return }
-    let armed = purchases.values.filter { $0.state == .armed && $0.purchase.symbol == symbol }
-    for purchase in armed.sorted(by: { $0.purchase.id < $1.purchase.id }) {
+    for purchase in purchases.armed(on: symbol) {
       guard trading.orders(purchase.purchase, armedAt: purchase.changedAt) else { continue }
       let order = purchase.purchase.order(id: newest.order + 1, limitUp: limitUp)
       do throws(CommandRefusal) {

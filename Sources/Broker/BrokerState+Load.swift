@@ -32,7 +32,7 @@ extension BrokerState {
       orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)?.text
     }
     let holders = try table.accounts([]).map(\.id)
-    let traders = orders.values.map(\.placed.account) + purchases.values.map(\.purchase.account)
+    let traders = orders.values.map(\.placed.account) + purchases.accounts
     try addAccounts(Set(holders + traders), from: table, ledgers: books)
     countPlaced()
   }

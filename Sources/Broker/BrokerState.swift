@@ -17,8 +17,7 @@ struct BrokerState: Sendable {
   /// Of the day, and not taken back.
   var fills: [FillKey: Posting] = [:]
   var instruments: [Symbol: InstrumentTrading] = [:]
-  /// Armed, or with an open order.
-  var purchases: [Int64: PurchaseRow] = [:]
+  var purchases = PurchaseSet()
   var uncovered = UncoveredInputs()
   var newest = Numbers()
   var feed = FeedPlace()
@@ -60,10 +59,10 @@ struct BrokerState: Sendable {
 
   private static let daySeconds = 86_400
 
-  /// Whose rows matter: of open orders, armed purchases, and fills that may be taken back.
+  /// Whose rows matter: of open orders, armed purchases, and fills that may be taken back. All
+  /// instruments of the day are looked at: whoever needs it again keeps it.
   var watched: Set<Symbol> {
-    var symbols = Set(openOrders.keys)
-    for row in purchases.values where row.state == .armed { symbols.insert(row.purchase.symbol) }
+    var symbols = Set(openOrders.keys).union(purchases.armedSymbols)
     for (symbol, trading) in instruments where !trading.isSettled { symbols.insert(symbol) }
     return symbols
   }

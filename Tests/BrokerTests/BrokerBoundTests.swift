@@ -48,4 +48,27 @@ import Testing
     exchange.setClock(day: next, second: 34_000)
     #expect(try exchange.order(.buy, 100, at: 1050).isDone)
   }
+
+  @Test func `armed purchases are found by their instrument and counted by their account`() throws {
+    let symbols = try ["sz000001", "sh600000"].map { try #require(Symbol($0)) }
+    func row(_ id: Int64, _ state: PurchaseRow.State) -> PurchaseRow {
+      PurchaseRow(
+        purchase: QueuePurchase(
+          id: id, account: id % 2, symbol: symbols[Int(id % 2)], quantity: ExactDecimal(100),
+          triggers: [.resealed], window: nil, carriesOver: id > 2),
+        commandID: id, state: state, changedAt: Timestamp(microseconds: 0))
+    }
+    var purchases = PurchaseSet()
+    for id in Int64(1)...4 { purchases[id] = row(id, .armed) }
+    #expect(purchases.armed(on: symbols[0]).map(\.purchase.id) == [2, 4])
+    #expect(purchases.ending(on: symbols[0]) == [2] && purchases.armedCount(of: 1) == 2)
+    purchases[2] = row(2, .ordered)
+    purchases[4] = nil
+    #expect(purchases.armed(on: symbols[0]).isEmpty)
+    #expect(Array(purchases.armedSymbols) == [symbols[1]])
+    #expect(purchases.armedCount(of: 0) == 0 && purchases.accounts.sorted() == [0, 1, 1])
+    purchases[2] = nil
+    for id in [Int64(1), 3] { purchases[id] = nil }
+    #expect(purchases.isEmpty && Array(purchases.armedSymbols).isEmpty)
+  }
 }
