@@ -11,7 +11,7 @@ package struct HistoryPosting: Sendable {
   package var refersTo: Int64?
   /// Of its command.
   package var body: String?
-  package var action: CorporateAction?
+  package var actionID: Int64?
   package var fill: HistoryFill?
   package var entries: [LedgerEntry] = []
 }
@@ -70,7 +70,16 @@ package struct LedgerHistory {
       order by posting_sequence, line
       """)
 
-  package func postings(of account: Int64) throws(AppStoreError) -> [HistoryPosting] {
+  /// Of one moment: a broker may run meanwhile.
+  package func history(
+    of account: Int64, schedule: FeeSchedule
+  ) throws(AppStoreError) -> (orders: [HistoryOrder], postings: [HistoryPosting]) {
+    try connection.inSnapshot { () throws(AppStoreError) in
+      (try orders(of: account, schedule: schedule), try postings(of: account))
+    }
+  }
+
+  private func postings(of account: Int64) throws(AppStoreError) -> [HistoryPosting] {
     let entries = try connection.read(
       Self.readEntries, with: Self.parameters(account), context: Self.context
     ) { (row) throws(StoreError) in
@@ -81,11 +90,9 @@ package struct LedgerHistory {
       )
     }
     let ofPosting = Dictionary(grouping: entries, by: \.0)
-    let actions = try Dictionary(
-      uniqueKeysWithValues: CorporateActionTable(connection).all().map { ($0.id, $0) })
     var postings = try connection.read(
       Self.readPostings, with: Self.parameters(account), context: Self.context
-    ) { (row) throws(StoreError) in try row.historyPosting(of: actions) }
+    ) { (row) throws(StoreError) in try row.historyPosting() }
     for index in postings.indices {
       postings[index].entries = ofPosting[postings[index].sequence]?.map(\.1) ?? []
     }
@@ -101,7 +108,7 @@ package struct LedgerHistory {
       order by id
       """)
 
-  package func orders(
+  private func orders(
     of account: Int64, schedule: FeeSchedule
   ) throws(AppStoreError) -> [HistoryOrder] {
     try connection.read(
@@ -121,13 +128,11 @@ package struct LedgerHistory {
 }
 
 extension PostgresRow {
-  fileprivate mutating func historyPosting(
-    of actions: [Int64: CorporateAction]
-  ) throws(StoreError) -> HistoryPosting {
+  fileprivate mutating func historyPosting() throws(StoreError) -> HistoryPosting {
     var posting = HistoryPosting(
       sequence: try int64(), kind: try text(), day: try day(), orderID: try optionalInt64(),
       refersTo: try optionalInt64(), body: try optionalText(),
-      action: try optionalInt64().flatMap { actions[$0] })
+      actionID: try optionalInt64())
     guard let evidence = try optionalText() else { return posting }
     posting.fill = HistoryFill(
       evidence: evidence, quantity: try numeric(), price: try numeric(), amount: try numeric(),

@@ -24,12 +24,17 @@ package struct LedgerReplay {
   /// - Throws: `store`.
   package func differences() throws(AppStoreError) -> [String] {
     var differences = try audit.findings().map(\.description)
-    let booked = try CorporateActionTable(connection).all().filter { $0.booking != nil }
+    var actions = try postedActions()
+    // What is booked from now on may be missing in accounts that were read before.
+    let booked = actions.values.filter { $0.booking != nil }.sorted { $0.id < $1.id }
     for account in try history.accounts() {
-      var replay = AccountReplay(account: account)
-      let orders = try history.orders(of: account, schedule: BrokerState.schedule)
+      let (orders, postings) = try history.history(of: account, schedule: BrokerState.schedule)
+      if postings.contains(where: { $0.actionID.map { actions[$0] == nil } ?? false }) {
+        actions = try postedActions()
+      }
+      var replay = AccountReplay(account: account, posted: actions)
       for order in orders { replay.expect(order) }
-      for posting in try history.postings(of: account) { replay.take(posting) }
+      for posting in postings { replay.take(posting) }
       replay.compareOrders()
       replay.require(booked)
       differences += replay.differences
@@ -42,11 +47,17 @@ package struct LedgerReplay {
     }
     return Array(differences.prefix(Self.differencesMax))
   }
+
+  private func postedActions() throws(AppStoreError) -> [Int64: CorporateAction] {
+    try Dictionary(
+      uniqueKeysWithValues: CorporateActionTable(connection).all().map { ($0.id, $0) })
+  }
 }
 
 /// The replay of one account.
 private struct AccountReplay {
   let account: Int64
+  let posted: [Int64: CorporateAction]
   private(set) var differences: [String] = []
   private var ledger: AccountLedger?
   private var stored: [Int64: HistoryOrder] = [:]
@@ -57,7 +68,10 @@ private struct AccountReplay {
   private var moved: [Symbol: [(day: TradingDay, shares: ExactDecimal)]] = [:]
   private var actions: Set<Int64> = []
 
-  init(account: Int64) { self.account = account }
+  init(account: Int64, posted: [Int64: CorporateAction]) {
+    self.account = account
+    self.posted = posted
+  }
 
   private mutating func differ(_ sentence: String) {
     differences.append("account \(account): \(sentence)")
@@ -121,8 +135,9 @@ private struct AccountReplay {
       let order = orders[posting.orderID ?? 0]
       return note(try ledger.reverse(fill, ended: order?.isOpen == true ? nil : order))
     case ("dividend", _), ("bonus", _):
-      guard let action = posting.action, action.terms.kind.rawValue == posting.kind,
-        action.exDay <= posting.day, let amount = due(of: action)
+      guard let action = posting.actionID.flatMap({ posted[$0] }),
+        action.terms.kind.rawValue == posting.kind, action.exDay <= posting.day,
+        let amount = due(of: action)
       else { break }
       actions.insert(action.id)
       return try ledger.book(action.terms.kind, amount: amount, of: action.symbol)

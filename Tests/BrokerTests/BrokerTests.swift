@@ -2,6 +2,7 @@ import AppStore
 import Broker
 import Market
 import PaperTrading
+import Postgres
 import TestSupport
 import TestTraits
 import Testing
@@ -166,6 +167,36 @@ import Testing
     #expect(try exchange.fills() == ["2/1 300@10.01"])
     #expect(try exchange.findings() == [])
     #expect(try LedgerReplay(exchange.apps).differences() == [])
+  }
+
+  @Test func `what verify reads of an account is of one moment`() async throws {
+    let exchange = try await open()
+    let holder = try PostgresConnection(url: exchange.database.url, application: "holder")
+    try holder.execute(
+      "begin; lock table candled_app.entry in access exclusive mode", context: "test")
+    let (url, account) = (exchange.database.url(role: "candled_app"), exchange.account)
+    async let history = onOwnThread {
+      try LedgerHistory(AppConnection(url: url, application: "verify")).history(
+        of: account, schedule: .standard)
+    }
+    let blocked = """
+      select count(*)
+      from pg_stat_activity
+      where application_name = 'verify'
+        and wait_event_type = 'Lock'
+      """
+    while try exchange.database.value(blocked) == "0" {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    // Its orders are read, its entries are not.
+    try holder.execute(
+      """
+      alter table candled_app.entry disable trigger user;
+      delete from candled_app.entry;
+      commit
+      """, context: "test")
+    let postings = try await history.postings
+    #expect(!postings.isEmpty && postings.allSatisfy { !$0.entries.isEmpty })
   }
 
   @Test func `a fill whose money is spent stands when its row is taken out, with a notice`()
