@@ -7,8 +7,8 @@ package struct HoldingRecord: Sendable, Hashable {
   package var symbol: Symbol
   /// All of it: to be sold today or later, or frozen for orders.
   package var quantity: ExactDecimal
-  /// Since there was none of it the last time: shares that came otherwise than by taking back a
-  /// sale, and what was paid for them, without fees.
+  /// Since there was none of it the last time, but for a sale that was taken back: shares that came
+  /// otherwise than by taking one back, and what was paid for them, without fees.
   package var bought: ExactDecimal
   package var paid: ExactDecimal
   /// Of the day that was asked about: how many more are held than before, what was spent on them,
@@ -73,6 +73,11 @@ package struct HoldingTable {
           and unit = h.unit
           and kind = 'market'
           and balance_after = 0
+          and not exists (
+            select
+            from posting r
+            where r.account_id = entry.account_id
+              and r.refers_to = entry.posting_sequence)
       ) flat
       join entry e on e.account_id = $1::bigint
         and e.unit = h.unit

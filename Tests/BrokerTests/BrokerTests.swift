@@ -199,6 +199,33 @@ import Testing
     #expect(!postings.isEmpty && postings.allSatisfy { !$0.entries.isEmpty })
   }
 
+  @Test func `a holding has its cost again once the sale of all of it is taken back`()
+    async throws
+  {
+    let exchange = try await open()
+    let next = try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
+    let symbol = try #require(Symbol("sz000001"))
+    func row(_ second: Int, _ volume: Int64, corrects: Bool = false) async throws {
+      try await exchange.row(
+        Row(
+          day: next, second: second, volume: volume, bids: [(1000, 900)], asks: Self.asks,
+          corrects: corrects))
+    }
+    try exchange.order(.buy, 500, at: 1001)
+    try await self.row(exchange, 34_503, 200)
+    try await self.row(exchange, 34_506, 300)
+    try await row(34_500, 100)
+    try exchange.order(.sell, 500, at: 1000)
+    try await row(34_503, 5_000)
+    try await row(34_506, 5_100)
+    #expect(try exchange.states() == ["filled", "filled"])
+    try await row(34_509, 100, corrects: true)
+    let held = try HoldingTable(exchange.apps).holdings(
+      of: exchange.account, days: [symbol: next])
+    #expect(held.map(\.quantity) == [ExactDecimal(500)])
+    #expect(held.first?.averagePrice == PaperExchange.price(1001))
+  }
+
   @Test func `a fill whose money is spent stands when its row is taken out, with a notice`()
     async throws
   {
