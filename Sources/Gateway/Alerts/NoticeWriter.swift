@@ -12,6 +12,8 @@ struct NoticeWriter {
   private var examined: TradingDay?
   /// Up to here the feed's events were looked at, for the alerts that are loaded.
   private var stallsThrough: Timestamp?
+  /// Firings of days before it are not loaded; nil: all are.
+  private var loadedFrom: TradingDay?
 
   /// The daemon repairs days for eight; a holiday may lie between.
   static let repairDays = 10
@@ -32,7 +34,8 @@ struct NoticeWriter {
     stallsThrough = nil
     let state = watch.state
     let from = try notices.examinedDay()?.advanced(by: -Self.repairDays)
-    var book = try notices.book(from: from ?? TradingDay(daysSince1970: 0))
+    loadedFrom = from
+    var book = try notices.book(from: from ?? AlertBook.firstDay)
     let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
     if state.isLoaded, examined != today {
       let places = book.subjects.compactMap { state.place(of: $0) }
@@ -113,7 +116,8 @@ struct NoticeWriter {
       wanted.append(
         AlertEvidenceTable.Wanted(
           instrumentID: id,
-          from: book.firstDay(of: subject) ?? AlertBook.firstDay))
+          from: max(
+            book.firstDay(of: subject) ?? AlertBook.firstDay, loadedFrom ?? AlertBook.firstDay)))
     }
     if wanted.isEmpty { return [] }
     var notices: [AlertNotice] = []
