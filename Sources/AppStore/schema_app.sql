@@ -414,7 +414,7 @@ comment on column paper_order.settles_same_day is 'Shares bought may be sold on 
 comment on column paper_order.turnover is 'Price × quantity of its fills, exact.';
 comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
 comment on column paper_order.progress is
-  'What is known beside its fills: the most that stands before it, and what it may have got.';
+  'What is known beside its fills: what some flow of orders would have given it by now.';
 
 create table if not exists posting (
   account_id bigint not null references account on delete restrict,

@@ -66,6 +66,9 @@ import Testing
     try await sealed(exchange, Self.morning + 6, 1_300, queue: 5_000)
     var shown = try order(1, in: exchange)
     #expect(shown.filled == .zero && shown.possible == ExactDecimal(300))
+    let progress = "select progress from candled_app.paper_order"
+    #expect(try exchange.database.value(progress) == "possible=300")
+    #expect(OrderProgress(text: "ahead=9 possible=300")?.possible == ExactDecimal(300))
     exchange.kill()
     try await sealed(exchange, Self.morning + 9, 6_400, queue: 5_000)
     try await sealed(exchange, Self.morning + 12, 6_400, queue: 5_001)

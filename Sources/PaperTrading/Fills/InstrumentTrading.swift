@@ -125,8 +125,7 @@ extension InstrumentTrading {
   /// Whether anything could still be taken back.
   package var isSettled: Bool { accounts.values.allSatisfy(\.isSettled) }
 
-  /// The place of an order, and what it may have by now; nil before it has met a book, and once it
-  /// was taken out of it.
+  /// What an order may have by now; nil before it has met a book, and once it was taken out of it.
   package func progress(of order: Order) -> OrderProgress? {
     guard let last,
       let resting = accounts[order.account]?.orders.first(where: { $0.order.id == order.id }),
@@ -134,31 +133,26 @@ extension InstrumentTrading {
       let earlier = try? order.quantity - resting.quantity,
       let possible = try? earlier + resting.possible(in: last.snapshot)
     else { return nil }
-    return OrderProgress(ahead: resting.queue?.front, possible: possible)
+    return OrderProgress(possible: possible)
   }
 }
 
 /// What is known of an order beside its fills.
 package struct OrderProgress: Sendable, Hashable {
-  /// At most so many shares stand before it; nil where that is not known.
-  package let ahead: Int64?
   /// What some flow of orders would have given it, on all its days: those before with what was
   /// certain on them.
   package let possible: ExactDecimal
 
-  init(ahead: Int64?, possible: ExactDecimal) {
-    self.ahead = ahead
-    self.possible = possible
-  }
+  init(possible: ExactDecimal) { self.possible = possible }
 
-  /// `ahead=300 possible=200`.
-  package var text: String { (ahead.map { "ahead=\($0) " } ?? "") + "possible=\(possible)" }
+  /// `possible=200`.
+  package var text: String { "possible=\(possible)" }
 
-  /// nil for what is none.
+  /// nil for what is none. Older ones have more words.
   package init?(text: String) {
     guard let values = WordValues(text.split(separator: " ")),
       let possible = values.decimal("possible")
     else { return nil }
-    self.init(ahead: values.integer("ahead"), possible: possible)
+    self.init(possible: possible)
   }
 }
