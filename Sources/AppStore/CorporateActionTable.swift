@@ -98,26 +98,23 @@ package struct CorporateActionTable {
 // MARK: - The broker's
 
 extension BrokerTable {
-  private static let readDue = Statement(
-    name: "read_due_corporate_actions",
+  private static let readUnbooked = Statement(
+    name: "read_unbooked_corporate_actions",
     sql: """
       select \(CorporateActionTable.columns)
       from corporate_action a
-      where a.ex_day <= $1::date
-        and not exists (
-          select
-          from corporate_action_booking b
-          where b.corporate_action_id = a.id)
+      where not exists (
+        select
+        from corporate_action_booking b
+        where b.corporate_action_id = a.id)
       order by a.id
       """)
 
-  /// Those that are not booked, and whose ex-day has begun.
-  package func dueActions(on day: TradingDay) throws(AppStoreError) -> [CorporateAction] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    return try connection.read(
-      Self.readDue, with: parameters, context: CorporateActionTable.context
-    ) { (row) throws(StoreError) in try row.corporateAction() }
+  /// Those that are not booked, whether or not their ex-day has begun.
+  package func unbookedActions() throws(AppStoreError) -> [CorporateAction] {
+    try connection.read(Self.readUnbooked, context: CorporateActionTable.context) {
+      (row) throws(StoreError) in try row.corporateAction()
+    }
   }
 
   private static let readHolders = Statement(

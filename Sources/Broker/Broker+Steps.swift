@@ -96,16 +96,24 @@ extension Broker {
     try store(next)
   }
 
-  func dueActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
-    guard let state, booksActions else { return [] }
-    return try session.table.dueActions(on: state.day)
+  /// Whether the ex-day of one that is not booked has begun.
+  func isActionDue(_ session: Session) throws(AppStoreError) -> Bool {
+    guard let state else { return false }
+    return try unbookedActions(session).contains { $0.exDay <= state.day }
+  }
+
+  private func unbookedActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
+    if !booksActions { return [] }
+    if let unbooked { return unbooked }
+    let actions = try session.table.unbookedActions()
+    unbooked = actions
+    return actions
   }
 
   private func bookActions(
     on next: inout BrokerState, over session: Session
   ) throws(AppStoreError) {
-    guard booksActions else { return }
-    for action in try session.table.dueActions(on: next.day) {
+    for action in try unbookedActions(session) where action.exDay <= next.day {
       let holders = try session.table.holders(of: action.symbol, before: action.exDay)
       try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
       next.book(action, for: holders)
@@ -159,6 +167,8 @@ extension Broker {
       }
       try session.table.write(step)
     }
+    let booked = Set(step.bookings.map(\.actionID))
+    unbooked?.removeAll { booked.contains($0.id) }
     know(next)
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
   }

@@ -33,6 +33,8 @@ package final class Broker {
   var watched: Set<Symbol> = []
   /// Until the database refuses one of them.
   var booksActions = true
+  /// Corporate actions that wait for their ex-day; nil: not read since something was notified.
+  var unbooked: [CorporateAction]?
   private var clock = ServerClock()
   /// With the days that the daemon has learnt.
   private(set) var calendar = TradingCalendar.shanghai
@@ -112,11 +114,12 @@ package final class Broker {
   package func look() throws(AppStoreError) -> Bool {
     guard let session, session.term != nil else { return false }
     do throws(AppStoreError) {
+      unbooked = nil
       try readClock(session)
       guard try load(session) else { return false }
       let commands = try session.table.pending(limit: Self.commandsMax)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
-      let isPosted = try !dueActions(session).isEmpty
+      let isPosted = try isActionDue(session)
       if changes != nil || !commands.isEmpty || isPosted || needsClock {
         try run(commands, changes: changes ?? .timeAlone)
       }
