@@ -225,7 +225,7 @@ package struct OutboxTable {
         and b.kind = 'refusal'
       """)
 
-  /// By id of the row: orders that were refused.
+  /// By id of the row: orders that were refused, but for those that a later version asked for.
   package func refusals(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: RefusedOrder] {
     let ids = rows.filter { if case .refusal = $0.content { true } else { false } }.map(\.id)
     if ids.isEmpty { return [:] }
@@ -272,9 +272,9 @@ extension PostgresRow {
     return OrderUpdate.Fill(price: price, quantity: quantity, filledSoFar: filled, held: held)
   }
 
-  fileprivate mutating func refusedOrder() throws(StoreError) -> RefusedOrder {
+  fileprivate mutating func refusedOrder() throws(StoreError) -> RefusedOrder? {
     let (id, account, key, body) = (try int64(), try int64(), try text(), try text())
-    guard case .order(let request)? = CommandRequest(text: body) else { throw malformed() }
+    guard case .order(let request)? = CommandRequest(text: body) else { return nil }
     return RefusedOrder(
       commandID: id, accountID: account, key: key, request: request, sentAt: try timestamp(),
       answeredAt: try timestamp(), answer: try text(), isOfFirstAccount: try bool())

@@ -1,5 +1,6 @@
 import AppStore
 import Market
+import PaperTrading
 import Postgres
 import TestSupport
 import TestTraits
@@ -99,6 +100,33 @@ import Testing
     }
     try holder.execute("select pg_advisory_unlock(1)", context: "test")
     try await waiting
+  }
+
+  @Test func `a refusal of what a later version asked for is left out`() throws {
+    let connection = try database.connection()
+    let account = try LedgerTable(connection).create(
+      userID: alice, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+    let bodies = [
+      "order of=a_later_version",
+      CommandRequest.order(
+        OrderRequest(
+          symbol: StoreSamples.symbol(0), side: .buy, kind: .limit, quantity: ExactDecimal(100),
+          limit: ExactDecimal(10))
+      ).text,
+    ]
+    for (number, body) in bodies.enumerated() {
+      try database.store.execute(
+        """
+        insert into candled_app.command (account_id, idempotency_key, fingerprint, kind, body)
+        values (\(account), '\(number)', sha256('a'), 'order', '\(body)');
+        update candled_app.command
+        set sequence = id, outcome = 'refused', answer = 'funds: no', answered_at = now()
+        where outcome is null
+        """)
+    }
+    let table = OutboxTable(connection)
+    let rows = try table.rows(after: 0, limit: 10)
+    #expect(try rows.count == 2 && Array(table.refusals(rows).keys) == [rows[1].id])
   }
 
   @Test func `what is taken back leaves no gap, and rows never change`() throws {
