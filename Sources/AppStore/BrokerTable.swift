@@ -30,15 +30,15 @@ package struct BrokerTable {
   private static let readCursor = Statement(
     name: "read_broker_cursor",
     sql: """
-      select command_sequence, quote_sequence
+      select command_sequence
       from broker_cursor
       """)
 
   /// Runs a step under a term. What `body` returns was written, whole, unless this throws.
+  /// - Parameter body: is given the sequence of the newest command that has its outcome.
   /// - Throws: `termIsOver` if another gateway leads; what `body` throws; `store`.
   package func step<Value>(
-    term: Int64,
-    body: (_ commandSequence: Int64, _ quoteSequence: Int64) throws(AppStoreError) -> Value
+    term: Int64, body: (_ commandSequence: Int64) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       let terms = try connection.read(Self.fence, context: Self.context) {
@@ -46,9 +46,9 @@ package struct BrokerTable {
       }
       guard terms == [term] else { throw .termIsOver(term) }
       let cursors = try connection.read(Self.readCursor, context: Self.context) {
-        (row) throws(StoreError) in (try row.int64(), try row.int64())
+        (row) throws(StoreError) in try row.int64()
       }
-      return try body(cursors.first?.0 ?? 0, cursors.first?.1 ?? 0)
+      return try body(cursors.first ?? 0)
     }
   }
 

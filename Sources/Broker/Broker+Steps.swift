@@ -161,7 +161,7 @@ extension Broker {
     }
     step.quoteSequence = next.feed.sequence
     let begun = ContinuousClock.now
-    try session.table.step(term: term) { (sequence, _) throws(AppStoreError) in
+    try session.table.step(term: term) { (sequence) throws(AppStoreError) in
       for index in step.outcomes.indices {
         step.outcomes[index].outcome.sequence = sequence + Int64(index) + 1
       }

@@ -197,8 +197,7 @@ extension BrokerState {
     return RestingOrder(
       order,
       acceptance: Acceptance(
-        entersAt: max(acceptance.entersAt, seen), bound: acceptance.bound,
-        isHeldBack: acceptance.isHeldBack),
+        entersAt: max(acceptance.entersAt, seen), bound: acceptance.bound),
       on: day, band: isToday ? row?.band : nil)
   }
 

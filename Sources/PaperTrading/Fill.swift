@@ -77,8 +77,7 @@ package enum FillBasis: Int16, Sendable, CaseIterable {
   /// A share of an auction that the order would have passed at a better price: assumed of an order
   /// that is small beside it.
   case smallOrder = 5
-  /// A share of a bar of a market without a book: assumed in the same way.
-  case bar = 6
+  // 6 is taken: it was a share of a bar of a market without a book.
 
   package var name: String {
     switch self {
@@ -87,7 +86,6 @@ package enum FillBasis: Int16, Sendable, CaseIterable {
     case .limitQueue: "limit_queue"
     case .auction: "auction"
     case .smallOrder: "assumed:small_order"
-    case .bar: "assumed:bar_share"
     }
   }
 

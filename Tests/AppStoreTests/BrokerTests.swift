@@ -31,7 +31,7 @@ import Testing
   @discardableResult
   private func step(term: Int64 = 3) throws -> [PendingCommand] {
     let table = BrokerTable(connection)
-    return try table.step(term: term) { (sequence, _) throws(AppStoreError) in
+    return try table.step(term: term) { (sequence) throws(AppStoreError) in
       let ledgers = try LedgerTable(connection).ledgers(
         of: [account], on: Self.day, schedule: .standard)
       var ledger = ledgers[account] ?? AccountLedger(tradingDay: Self.day)

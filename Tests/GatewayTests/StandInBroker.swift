@@ -82,7 +82,7 @@ actor StandInBroker {
     _ body: (BrokerTable, Int64) throws(AppStoreError) -> Value
   ) throws -> Value {
     let table = BrokerTable(connection)
-    return try table.step(term: Self.term) { (sequence, _) throws(AppStoreError) in
+    return try table.step(term: Self.term) { (sequence) throws(AppStoreError) in
       step = BrokerStep()
       statements = []
       let value = try body(table, sequence)

@@ -69,10 +69,11 @@ import Testing
       var (sum, amount) = (ExactDecimal.zero, ExactDecimal.zero)
       for _ in 0..<Int.random(in: 1...20, using: &random) {
         let fill = ExactDecimal(units: .random(in: 1...5_000_000, using: &random), scale: 2)
-        let fees = try FeeSchedule.standard.fees(of: fill, after: amount, terms: terms)
+        let before = try FeeSchedule.standard.cumulative(of: amount, terms: terms)
+        amount = try amount + fill
+        let fees = try FeeSchedule.standard.cumulative(of: amount, terms: terms) - before
         #expect(!fees.commission.isNegative && !fees.stampDuty.isNegative)
         sum = try sum + fees.total()
-        amount = try amount + fill
       }
       let whole = try FeeSchedule.standard.cumulative(of: amount, terms: terms).total()
       #expect(sum == whole, "seed \(seed)")

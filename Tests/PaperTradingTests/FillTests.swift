@@ -192,20 +192,4 @@ import Testing
     #expect(FillEvidence(text: fill.evidence.text + " more=1") == nil)
     #expect(FillEvidence(text: "") == nil)
   }
-
-  @Test func `a bar gives a limit order its price only if it traded beyond it`() throws {
-    let bar = MinuteBar(
-      stamp: SnapshotStamp(day: Self.day, secondOfDay: 36_000, sequence: 1),
-      open: Self.price(1000), high: Self.price(1010), low: Self.price(990),
-      volume: ExactDecimal(20_000))
-    let touched = try order(1, 500, limit: 990).order
-    #expect(BarRules.fill(touched, filled: .zero, in: bar) == nil)
-    let passed = try order(1, 500, limit: 995).order
-    let evidence = try #require(BarRules.fill(passed, filled: .zero, in: bar))
-    let fill = try #require(FillRules.derive(evidence))
-    #expect(fill.quantity.units == 200 && fill.price == Self.price(995))
-    let market = try order(1, 100, limit: nil, kind: .market).order
-    let worst = try #require(BarRules.fill(market, filled: .zero, in: bar))
-    #expect(FillRules.derive(worst)?.price == Self.price(1010))
-  }
 }

@@ -62,7 +62,7 @@ struct PaperBroker {
     step = BrokerStep()
     facts = []
     let table = BrokerTable(connection)
-    try table.step(term: Self.term) { (sequence, _) throws(AppStoreError) in
+    try table.step(term: Self.term) { (sequence) throws(AppStoreError) in
       let pending = try table.pending(limit: limit)
       if pending.isEmpty { return }
       steps += 1

@@ -74,15 +74,6 @@ package struct FeeSchedule: Sendable, Hashable {
       transferFee: try FeeTable.transferFee.fee(of: amount, terms: terms))
   }
 
-  /// What a fill of `amount` books, of an order that had moved `previous` on the day before it.
-  /// Also what is to be frozen for it at worst.
-  /// - Throws: `overflow`.
-  package func fees(
-    of amount: ExactDecimal, after previous: ExactDecimal, terms: FeeTerms
-  ) throws(ExactDecimalError) -> Fees {
-    try cumulative(of: previous + amount, terms: terms) - cumulative(of: previous, terms: terms)
-  }
-
   private func commission(
     of amount: ExactDecimal, terms: FeeTerms
   ) throws(ExactDecimalError) -> ExactDecimal {

@@ -6,7 +6,7 @@ package struct FillEvidence: Sendable, Hashable {
   package var version: Int16
   package var basis: FillBasis
   package var side: Side
-  /// nil where the fill follows from one book or bar alone.
+  /// nil where the fill follows from one book alone.
   package var before: SnapshotStamp?
   package var after: SnapshotStamp
   /// In the order of `names`; what a basis does not need is absent.
@@ -27,7 +27,7 @@ package struct FillEvidence: Sendable, Hashable {
     case high, low
     case volumeSlack = "volume_slack"
     case turnoverSlack = "turnover_slack"
-    /// Of a level, an auction or a bar: its price, its volume, and what was taken of it before.
+    /// Of a level or an auction: its price, its volume, and what was taken of it before.
     case price, offered, taken
   }
 

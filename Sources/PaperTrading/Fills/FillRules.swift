@@ -36,9 +36,6 @@ package enum FillRules {
     case .smallOrder:
       return due(
         shares(evidence, .offered) / shareOfVolume - shares(evidence, .yields), evidence)
-    case .bar:
-      let share = shares(evidence, .offered) / shareOfVolume - shares(evidence, .taken)
-      return min(left, ExactDecimal(max(share, 0)))
     }
   }
 

@@ -41,11 +41,9 @@ package enum OrderRules {
         : OrderSizes.refusal(of: order, instrument: instrument, holding: holding, on: moment.day))
     try requireSellable(order, holding: holding)
     try requirePrices(of: order, traded, band: band)
-    let isHeldBack = try judgeCage(
-      order, instrument: instrument, snapshot: snapshot, moment: moment)
+    try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
     let protection = order.side == .buy ? bound?.upper : bound?.lower
-    return Acceptance(
-      entersAt: entry, bound: order.limit ?? protection, isHeldBack: isHeldBack)
+    return Acceptance(entersAt: entry, bound: order.limit ?? protection)
   }
 
   private static func refuse(_ refusal: Refusal?) throws(Refusal) {
@@ -134,17 +132,16 @@ package enum OrderRules {
     }
   }
 
-  /// - Returns: whether the order waits for the book to come to it.
+  /// In years in which an order outside the cage waited for the book, none is refused.
   private static func judgeCage(
     _ order: Order, instrument: Instrument, snapshot: Snapshot, moment: TradingMoment
-  ) throws(Refusal) -> Bool {
+  ) throws(Refusal) {
     guard order.kind == .limit, let limit = order.limit,
       TradingPhase.current(of: instrument, at: moment)?.name == .continuous,
       let cage = PriceCage.of(instrument, on: moment.day),
       let bound = cage.bound(of: order.side, in: snapshot, tick: instrument.tickSize)
-    else { return false }
-    if order.side == .buy ? limit <= bound : limit >= bound { return false }
-    if cage.holdsBack { return true }
+    else { return }
+    if cage.holdsBack || (order.side == .buy ? limit <= bound : limit >= bound) { return }
     throw Refusal(
       .cage, field: "limit",
       "\(limit) is \(order.side == .buy ? "above" : "below") \(bound), the price cage of a "

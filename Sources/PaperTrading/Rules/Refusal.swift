@@ -29,13 +29,10 @@ package struct Acceptance: Sendable, Hashable {
   /// The worst price it can be filled at: its limit or, of a market order, the price limit. Cash
   /// for a purchase is frozen at this price.
   package let bound: ExactDecimal?
-  /// Outside the cage of years in which such orders waited instead of being refused.
-  package let isHeldBack: Bool
 
-  package init(entersAt: Int, bound: ExactDecimal?, isHeldBack: Bool = false) {
+  package init(entersAt: Int, bound: ExactDecimal?) {
     self.entersAt = entersAt
     self.bound = bound
-    self.isHeldBack = isHeldBack
   }
 }
 
