@@ -28,6 +28,9 @@ extension BrokerState {
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
     try loadInstruments(from: table)
+    for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
+      feed.doubt(symbol)
+    }
     for (id, order) in orders where order.row.ledger.isOpen {
       orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)?.text
     }

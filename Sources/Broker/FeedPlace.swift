@@ -16,6 +16,9 @@ struct FeedPlace: Sendable {
     asked = symbols
   }
 
+  /// What was seen of an instrument before is not proved by orders that saw it, too.
+  mutating func doubt(_ symbol: Symbol) { unproven.insert(symbol) }
+
   /// A row of an instrument.
   /// - Returns: whether it is the first behind a pause, in which the daemon may have taken out what
   ///   was seen before.

@@ -153,9 +153,10 @@ import Testing
     #expect(try exchange.findings() == [])
   }
 
-  @Test func `a false row that was taken out while nobody asked stops no later order`()
-    async throws
-  {
+  @Test(arguments: [false, true])
+  func `a false row that was taken out while nobody asked stops no later order`(
+    killing: Bool
+  ) async throws {
     let exchange = try await open()
     try exchange.order(.buy, 100, at: 998)
     try await row(exchange, 34_503, 90_000)
@@ -163,6 +164,7 @@ import Testing
     try await exchange.commit(
       Row(second: 34_506, volume: 200, bids: Self.bids, asks: Self.asks, corrects: true))
     try exchange.order(.buy, 300, at: 1001)
+    if killing { exchange.kill() }
     for step in 1...3 { try await row(exchange, 34_506 + step * 3, 200 + Int64(step) * 100) }
     #expect(try exchange.fills() == ["2/1 300@10.01"])
     #expect(try exchange.findings() == [])

@@ -83,6 +83,15 @@ package struct AccountOrders: Sendable, Hashable {
   /// Whether no fill is among what may be taken back.
   package var isSettled: Bool { kept.allSatisfy(\.events.isEmpty) }
 
+  /// Whether all open orders came behind the newest row.
+  var isUnseen: Bool {
+    var entered: Set<Int64> = []
+    for entry in kept.suffix(from: newestRow.map { $0 + 1 } ?? 0) {
+      if case .order(let order) = entry.step { entered.insert(order.order.id) }
+    }
+    return world.orders.allSatisfy { $0.isDone || entered.contains($0.order.id) }
+  }
+
   package mutating func enter(_ order: RestingOrder) { record(.order(order)) }
 
   /// Takes effect at once: the caller asks `TradingPhase.cancellation` when that may be.

@@ -125,6 +125,10 @@ extension InstrumentTrading {
   /// Whether anything could still be taken back.
   package var isSettled: Bool { accounts.values.allSatisfy(\.isSettled) }
 
+  /// Whether no open order has seen a row, and nothing could be taken back: nobody needed the rows
+  /// before.
+  package var isUnseen: Bool { isSettled && accounts.values.allSatisfy(\.isUnseen) }
+
   /// What an order may have by now; nil before it has met a book, and once it was taken out of it.
   package func progress(of order: Order) -> OrderProgress? {
     guard let last,
