@@ -12,6 +12,8 @@ import Postgres
 
 extension AlertWatch {
   private static let reloadMilliseconds: Int32 = 60_000
+  /// Users change alerts, and each time all are read.
+  private static let pauseMilliseconds: Int32 = 1_000
   /// Of a statement that reads the days of all alerts.
   private static let statementSecondsMax = 60
 
@@ -39,16 +41,23 @@ extension AlertWatch {
       to: url, listeningTo: [.alert, .notification], statementSeconds: Self.statementSecondsMax)
     var writer = NoticeWriter(connection: connection, watch: self)
     var isDue = true
+    var pauseEnds = ContinuousClock.now
     let beganOnStandby = try connection.isStandby()
     while !follower.isStopped {
-      if beganOnStandby { forget() } else { try writer.turn(isDue: isDue) }
+      let isLoading = isDue && pauseEnds <= .now
+      if beganOnStandby { forget() } else { try writer.turn(isDue: isLoading) }
       follower.succeeded()
+      if isLoading {
+        isDue = false
+        pauseEnds = .now + .milliseconds(Self.pauseMilliseconds)
+      }
       // Once promoted it takes notifications, of a new connection.
       if beganOnStandby {
         guard try connection.isStandby() else { return }
       }
-      isDue =
-        try follower.wait(on: connection, milliseconds: Self.reloadMilliseconds) != .interrupted
+      let reason = try follower.wait(
+        on: connection, milliseconds: isDue ? Self.pauseMilliseconds : Self.reloadMilliseconds)
+      isDue = isDue || reason != .interrupted
     }
   }
 }
