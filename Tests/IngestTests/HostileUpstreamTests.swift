@@ -13,6 +13,11 @@ import Testing
 @testable import Journal
 @testable import Transport
 
+extension WireScript: CustomTestStringConvertible {
+  /// Not its bytes, of which there may be 100,000.
+  public var testDescription: String { "\(steps.count) steps" }
+}
+
 /// The daemon's engine and transport against an exchange on a socket, without a clock: what each
 /// trouble does to the next requests, and that the rest of the day does not notice.
 @Suite struct HostileUpstreamTests {
