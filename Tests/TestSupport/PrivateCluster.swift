@@ -17,7 +17,7 @@ package final class PrivateCluster: Sendable {
   private static let prefix = "candled-cluster-"
   static let settings = [
     "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
-    "max_connections": "400", "max_locks_per_transaction": "64",
+    "max_connections": "400", "max_locks_per_transaction": "64", "max_wal_size": "256MB",
   ]
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)
