@@ -8,7 +8,7 @@ import Testing
 
 /// The Python package as analysts have it: a wheel, a demo's database, and the tutorial.
 @Suite(.ownThread) struct AnalystTests {
-  private static let secondsMax = 600
+  private static let secondsMax = 1_200
 
   @Test func `the wheel answers, follows, exports and runs the tutorial`() throws {
     let run = try PythonScript.run(
