@@ -63,7 +63,10 @@ struct BrokerState: Sendable {
   /// instruments of the day are looked at: whoever needs it again keeps it.
   var watched: Set<Symbol> {
     var symbols = Set(openOrders.keys).union(purchases.armedSymbols)
-    for (symbol, trading) in instruments where !trading.isSettled { symbols.insert(symbol) }
+    // Most have open orders: of those no state is looked at, nor copied.
+    for symbol in instruments.keys where !symbols.contains(symbol) {
+      if instruments[symbol]?.isSettled == false { symbols.insert(symbol) }
+    }
     return symbols
   }
 

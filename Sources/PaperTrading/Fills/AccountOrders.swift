@@ -81,7 +81,7 @@ package struct AccountOrders: Sendable, Hashable {
   }
 
   /// Whether no fill is among what may be taken back.
-  package var isSettled: Bool { kept.allSatisfy(\.events.isEmpty) }
+  package var isSettled: Bool { kept.indices.allSatisfy { kept[$0].events.isEmpty } }
 
   /// Whether all open orders came behind the newest row.
   var isUnseen: Bool {

@@ -123,11 +123,11 @@ extension InstrumentTrading {
   }
 
   /// Whether anything could still be taken back.
-  package var isSettled: Bool { accounts.values.allSatisfy(\.isSettled) }
+  package var isSettled: Bool { accounts.values.allSatisfy { $0.isSettled } }
 
   /// Whether no open order has seen a row, and nothing could be taken back: nobody needed the rows
   /// before.
-  package var isUnseen: Bool { isSettled && accounts.values.allSatisfy(\.isUnseen) }
+  package var isUnseen: Bool { isSettled && accounts.values.allSatisfy { $0.isUnseen } }
 
   /// What an order may have by now; nil before it has met a book, and once it was taken out of it.
   package func progress(of order: Order) -> OrderProgress? {
