@@ -162,7 +162,9 @@ package struct NoticeTable {
   }
 
   /// The alert is armed again if it would fire no more because of the false row: one that fires
-  /// once, or that fired on the day that the series is still in.
+  /// once, or that fired on the day that the series is still in. It is armed as it was, but by rows
+  /// behind the one that took the firing back: what the series did since then, and may be stored
+  /// already, fires.
   private static let insertWithdrawn = Statement(
     name: "insert_withdrawn",
     sql: """
@@ -178,10 +180,13 @@ package struct NoticeTable {
         join notification f on f.id = n.firing::bigint and f.kind = 'fired'
         order by f.id
         on conflict on constraint notification_is_once do nothing
-        returning alert_id, revision, period, trading_day
+        returning alert_id, revision, period, trading_day, feed_epoch, feed_seq
       ),
       standing as (
-        select w.alert_id, w.revision, s.*
+        select
+          w.*,
+          case when w.period = 'once' then b.armed_day else w.trading_day end as day,
+          w.period = 'once' or w.trading_day = b.armed_day as is_same
         from withdrawn w
         join alert b on b.id = w.alert_id
         cross join lateral (
@@ -196,14 +201,13 @@ package struct NoticeTable {
         set
           revision = a.revision + 1,
           state = 'armed',
-          armed_at = s.at,
-          armed_epoch = s.epoch,
-          armed_seq = s.seq,
+          armed_epoch = s.feed_epoch,
+          armed_seq = s.feed_seq,
           armed_day = s.day,
-          armed_high = s.high,
-          armed_low = s.low,
-          armed_last = s.last,
-          armed_volume = s.volume
+          armed_high = case when s.is_same then a.armed_high end,
+          armed_low = case when s.is_same then a.armed_low end,
+          armed_last = case when s.is_same then a.armed_last end,
+          armed_volume = case when s.is_same then a.armed_volume end
         from standing s
         where a.id = s.alert_id
           and a.revision = s.revision

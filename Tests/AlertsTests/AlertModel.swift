@@ -29,7 +29,15 @@ struct AlertStoreModel {
       else { continue }
       alerts[key.alertID]?.revision += 1
       alerts[key.alertID]?.isArmed = true
-      alerts[key.alertID]?.arming = standing
+      // As it was armed, but by rows behind the one that took the firing back.
+      var arming = AlertArming(
+        at: alert.arming.at, epoch: notice.position.epoch, seq: notice.position.seq)
+      arming.day = key.day == nil ? alert.arming.day : day
+      if key.day == nil || day == alert.arming.day {
+        (arming.high, arming.low) = (alert.arming.high, alert.arming.low)
+        (arming.last, arming.volume) = (alert.arming.last, alert.arming.volume)
+      }
+      alerts[key.alertID]?.arming = arming
     }
   }
 
