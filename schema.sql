@@ -4005,9 +4005,14 @@ as $function$
     f.last_seq, j.position, j.known_from
   from feed_sequence f
   cross join journal_position j
+  -- A logical replica gets table by table at first: changes come whose candles are not there yet.
+  where not exists (
+    select from pg_subscription_rel r join pg_class c on c.oid = r.srrelid
+    where r.srsubstate <> 'r' and c.relnamespace = 'candled'::regnamespace)
 $function$;
 comment on function feed_position is
-  'The feed''s epoch, its oldest kept change, its last one, and the journal position of that.';
+  'The feed''s epoch, its oldest kept change, its last one, and the journal position of that; nulls '
+  'while a logical replica is being filled.';
 
 create or replace function changes(
   after_seq bigint, max_rows integer default 1000
