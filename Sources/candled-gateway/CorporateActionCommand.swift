@@ -57,7 +57,7 @@ struct CorporateActionCommand: ParsableCommand {
         """,
         examples: [
           "candled-gateway corporate-action bonus sz000001 2026-06-19 0.3": "3 shares per 10",
-          "candled-gateway corporate-action bonus sz000001 2026-06-19 -- -0.9": "ten become one",
+          "candled-gateway corporate-action bonus sz000001 2027-06-18 -- -0.9": "ten become one",
         ]))
 
     @OptionGroup var options: ConfigurationOptions

@@ -39,7 +39,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       ]))
 
   @Option(
-    help: "Simulated seconds per real second; 0 for as many as the machine computes, none missed.")
+    help: "Simulated seconds per real second; 0: as fast as the machine can, with nothing missed.")
   var speed = 60
 
   @Option(help: "Number of instruments.")
