@@ -221,23 +221,24 @@ comment on column watchlist_item.high is 'At or above this price it is highlight
 -- Gateways keep all tokens in memory. What they look at is in the table; the notification only says
 -- when. Uses are not notified.
 
-create or replace function notify_tokens()
+create or replace function notify_channel()
 returns trigger
 language plpgsql
 set search_path = candled_app, pg_temp
 as $function$
 begin
-  perform pg_notify('candled_app_token', '');
+  perform pg_notify(tg_argv[0], '');
   return null;
 end
 $function$;
-comment on function notify_tokens is 'Makes every gateway read the tokens again.';
+comment on function notify_channel is
+  'Says on a channel that a table changed: gateways, the broker and who waits for it look then.';
 
 create or replace trigger token_changed
 after insert or delete or update of user_id, scopes, hash, expires_at, revoked_at or truncate
 on token
 for each statement
-execute function notify_tokens();
+execute function notify_channel('candled_app_token');
 
 -- Paper trading: a ledger in double entry, and what is executed on it.
 --
@@ -507,14 +508,14 @@ create table if not exists order_event (
   at timestamptz not null,
   feed_sequence bigint,
   posting_sequence bigint,
-  detail jsonb,
   primary key (order_id, sequence),
   constraint order_event_kind_is_known check (
     kind in (
       'accepted', 'released', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced',
       'reversed', 'kept'))
 );
--- Before version 3 it knew neither released nor kept.
+-- Before version 5 a column was empty; before version 3 it knew neither released nor kept.
+alter table order_event drop column if exists detail;
 alter table order_event drop constraint if exists order_event_kind_is_known;
 alter table order_event add constraint order_event_kind_is_known check (
   kind in (
@@ -830,19 +831,6 @@ $function$;
 comment on function lead_broker is
   'Takes the lead of the broker until the session ends, unless another session has it.';
 
-create or replace function notify_commands()
-returns trigger
-language plpgsql
-set search_path = candled_app, pg_temp
-as $function$
-begin
-  perform pg_notify(tg_argv[0], '');
-  return null;
-end
-$function$;
-comment on function notify_commands is
-  'Wakes the broker for a command, and whoever waits for an outcome.';
-
 do $triggers$
 declare
   grown text;
@@ -894,17 +882,17 @@ execute function require_limit();
 create or replace trigger command_sent
 after insert on command
 for each statement
-execute function notify_commands('candled_app_command');
+execute function notify_channel('candled_app_command');
 
 create or replace trigger corporate_action_posted
 after insert on corporate_action
 for each statement
-execute function notify_commands('candled_app_command');
+execute function notify_channel('candled_app_command');
 
 create or replace trigger command_answered
 after update on command
 for each statement
-execute function notify_commands('candled_app_outcome');
+execute function notify_channel('candled_app_outcome');
 
 -- Alerts: what users wait for, and what came of it.
 --
@@ -1034,12 +1022,12 @@ execute function guard_notification();
 create or replace trigger notification_sent
 after insert on notification
 for each statement
-execute function notify_commands('candled_app_notification');
+execute function notify_channel('candled_app_notification');
 
 create or replace trigger alert_changed
 after insert or update on alert
 for each statement
-execute function notify_commands('candled_app_alert');
+execute function notify_channel('candled_app_alert');
 
 create or replace trigger is_kept
 before delete or truncate on alert
@@ -1210,7 +1198,11 @@ comment on function lead_webhooks is
 create or replace trigger webhook_changed
 after insert or update of url on webhook
 for each statement
-execute function notify_commands('candled_app_webhook');
+execute function notify_channel('candled_app_webhook');
+
+-- Before version 5 there were two.
+drop function if exists notify_tokens();
+drop function if exists notify_commands();
 
 -- What the schema check compares.
 

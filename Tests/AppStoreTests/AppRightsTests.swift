@@ -39,14 +39,13 @@ import Testing
     ("select candled_app.schema_objects()", true),
     ("select candled_app.lead_broker()", true),
     ("select candled_app.lead_webhooks()", true),
-    ("select candled_app.notify_tokens()", false),
     ("select candled_app.refuse_change()", false),
     ("select candled_app.book_entries()", false),
     ("select candled_app.require_balance()", false),
     ("select candled_app.require_limit()", false),
     ("select candled_app.guard_command()", false),
     ("select candled_app.guard_order()", false),
-    ("select candled_app.notify_commands()", false),
+    ("select candled_app.notify_channel()", false),
     ("select candled_app.guard_notification()", false),
     ("select candled_app.add_to_outbox()", false),
     ("alter table candled_app.notification disable trigger notification_is_constant", false),
@@ -56,7 +55,7 @@ import Testing
     ("set session_replication_role = replica", false),
     (
       "create or replace trigger token_changed after insert on candled_app.token "
-        + "execute function candled_app.notify_tokens()", false
+        + "execute function candled_app.notify_channel()", false
     ),
     ("select nextval('candled_app.app_user_id_seq')", false),
     ("select setval('candled_app.token_id_seq', 1)", false),
