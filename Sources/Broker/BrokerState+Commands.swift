@@ -155,10 +155,12 @@ extension BrokerState {
   func judge(
     _ order: Order, by row: MarketRow?, ledger: AccountLedger? = nil
   ) throws(CommandRefusal) -> Placed {
-    guard let instrument = Instrument.classify(order.symbol),
-      accounts[order.account]?.market == Self.market
-    else {
-      throw CommandRefusal("instrument", "\(order.symbol) is not traded in this account")
+    guard let instrument = Instrument.classify(order.symbol) else {
+      throw CommandRefusal(
+        "instrument", "\(order.symbol) is not traded on paper: it is no instrument of China")
+    }
+    guard accounts[order.account]?.market == Self.market else {
+      throw CommandRefusal("instrument", "\(order.symbol) is traded in accounts of market A alone")
     }
     guard var ledger = ledger ?? ledgers[order.account] else {
       throw CommandRefusal("account", "there is no such account")

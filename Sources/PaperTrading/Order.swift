@@ -68,8 +68,6 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
   case stop = 8
   /// A limit order from when the last price reaches `stop`.
   case stopLimit = 9
-  /// Whole, at any price: of a market whose book is not published.
-  case market = 10
 
   package var name: String {
     switch self {
@@ -82,7 +80,6 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
     case .allOrCancel: "all_or_cancel"
     case .stop: "stop"
     case .stopLimit: "stop_limit"
-    case .market: "market"
     }
   }
 
@@ -91,7 +88,7 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
     switch self {
     case .limit, .stop, .stopLimit: false
     case .fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest, .immediateOrCancel,
-      .allOrCancel, .market:
+      .allOrCancel:
       true
     }
   }
@@ -153,31 +150,18 @@ package enum OrderState: Int16, Sendable, CaseIterable {
     }
   }
 
-  package var isTerminal: Bool { successors.isEmpty }
-
-  package func canBecome(_ next: OrderState) -> Bool { successors.contains(next) }
-
   /// A partly filled order becomes an accepted one again when its fills are reversed. One that was
   /// filled stays so: the reversal is of its account, and what it lacks is not ordered again.
-  private var successors: Set<OrderState> {
+  package var isTerminal: Bool {
     switch self {
-    case .received: [.held, .accepted, .rejected]
-    case .held: [.accepted, .cancelled, .expired, .rejected, .replaced]
-    case .accepted: [.partiallyFilled, .filled, .pendingCancel, .cancelled, .expired, .replaced]
-    case .partiallyFilled:
-      [.accepted, .filled, .pendingCancel, .cancelled, .expired, .replaced]
-    case .pendingCancel: [.filled, .cancelled, .expired]
-    case .filled, .cancelled, .expired, .rejected, .replaced: []
+    case .received, .held, .accepted, .partiallyFilled, .pendingCancel: false
+    case .filled, .cancelled, .expired, .rejected, .replaced: true
     }
   }
 
   /// The three states of the app's documents.
   package var status: OrderStatus {
-    switch self {
-    case .received, .held, .accepted, .partiallyFilled, .pendingCancel: .open
-    case .filled: .executed
-    case .cancelled, .expired, .rejected, .replaced: .canceled
-    }
+    isTerminal ? self == .filled ? .executed : .canceled : .open
   }
 }
 

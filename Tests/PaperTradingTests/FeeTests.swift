@@ -88,12 +88,4 @@ import Testing
     let small = try FeeSchedule.standard.cumulative(of: ExactDecimal(100), terms: terms)
     #expect(small.commission == ExactDecimal(5) && small.stampDuty.isZero)
   }
-
-  @Test func `an American order costs nothing`() throws {
-    let symbol = try #require(Symbol("AAPL"))
-    let apple = Instrument(symbol: symbol, exchange: .unitedStates, kind: .stock, board: .main)
-    let terms = FeeTerms(
-      instrument: apple, side: .sell, day: try #require(TradingDay("2026-07-06")))
-    #expect(try FeeSchedule.standard.cumulative(of: ExactDecimal(10_000), terms: terms) == .none)
-  }
 }

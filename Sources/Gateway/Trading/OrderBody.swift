@@ -13,20 +13,23 @@ struct OrderBody: Decodable {
   var limitPrice: String?
   var stopPrice: String?
 
-  static let types = ["market", "limit", "stop", "stop_limit"]
+  /// Market orders as the exchanges name them; which exchange takes which is a rule of its own.
+  private static let exchangeKinds = OrderKind.allCases.filter(\.isMarket)
+  private static let marketTypes = ["market"] + exchangeKinds.map(\.name)
+  static let types = marketTypes + ["limit", "stop", "stop_limit"]
 
-  /// One for each type: what is needed differs.
+  /// By what they need.
   static let schema = Schema.either(
-    .either(schema("market"), schema("limit", needs: ["limitPrice"])),
+    .either(schema(marketTypes), schema(["limit"], needs: ["limitPrice"])),
     .either(
-      schema("stop", needs: ["stopPrice"]),
-      schema("stop_limit", needs: ["limitPrice", "stopPrice"])))
+      schema(["stop"], needs: ["stopPrice"]),
+      schema(["stop_limit"], needs: ["limitPrice", "stopPrice"])))
 
-  private static func schema(_ type: String, needs: [String] = []) -> Schema {
+  private static func schema(_ types: [String], needs: [String] = []) -> Schema {
     .object(
       [
         .init("stockSymbol", .text(charactersMax: 32)),
-        .init("side", .choice(Side.allCases.map(\.name))), .init("type", .choice([type])),
+        .init("side", .choice(Side.allCases.map(\.name))), .init("type", .choice(types)),
         .init("quantity", .matching(.quantity)),
         .init(
           "timeInForce", .nullable(.choice(TimeInForce.allCases.map(\.name))), isRequired: false),
@@ -38,7 +41,7 @@ struct OrderBody: Decodable {
         })
   }
 
-  func request(for series: TradedSymbol) throws(Problem) -> OrderRequest {
+  func request(for symbol: Symbol) throws(Problem) -> OrderRequest {
     let side = try Self.named(side, \Side.name, of: "side")
     let force = try timeInForce.map { (text) throws(Problem) in
       try Self.named(text, \TimeInForce.name, of: "timeInForce")
@@ -49,7 +52,7 @@ struct OrderBody: Decodable {
     let stop = try stopPrice.map { (text) throws(Problem) in
       try text.decimal("stopPrice", .price)
     }
-    let kind = try Self.kind(type, hasBook: series.hasBook)
+    let kind = try Self.kind(type)
     if kind == .limit || kind == .stopLimit, limit == nil {
       throw .invalid("limitPrice", expected: "a price of a \(type) order", found: "")
     }
@@ -57,19 +60,20 @@ struct OrderBody: Decodable {
       throw .invalid("stopPrice", expected: "a price of a \(type) order", found: "")
     }
     return OrderRequest(
-      symbol: series.symbol, side: side, kind: kind, timeInForce: force ?? .day,
+      symbol: symbol, side: side, kind: kind, timeInForce: force ?? .day,
       quantity: try quantity.decimal("quantity", .quantity), limit: limit,
       stop: kind.isStop ? stop : nil)
   }
 
-  /// On the mainland a market order meets the best five levels, and what is left is cancelled.
-  static func kind(_ type: String, hasBook: Bool) throws(Problem) -> OrderKind {
+  /// A market order meets the best five levels, and what is left is cancelled.
+  static func kind(_ type: String) throws(Problem) -> OrderKind {
     switch type {
-    case "market": return hasBook ? .fiveBestThenCancel : .market
+    case "market": return .fiveBestThenCancel
     case "limit": return .limit
     case "stop": return .stop
     case "stop_limit": return .stopLimit
     default:
+      if let kind = exchangeKinds.first(where: { $0.name == type }) { return kind }
       throw .invalid(
         "type", expected: "one of \(types.joined(separator: ", "))", found: type)
     }
@@ -82,12 +86,6 @@ struct OrderBody: Decodable {
     let names = Value.allCases.map { name($0) }.joined(separator: ", ")
     throw .invalid(field, expected: "one of \(names)", found: text)
   }
-}
-
-/// An instrument, and whether its market publishes a book.
-struct TradedSymbol: Sendable {
-  let symbol: Symbol
-  let hasBook: Bool
 }
 
 /// The body of a replacement: what it does not name stays.

@@ -58,8 +58,7 @@ extension TradingRoutes {
     let account = try await service.account(request.account, of: request.identity)
     let series = try service.series(
       body.stockSymbol, for: account, state: service.memory.state)
-    let order = try body.request(
-      for: TradedSymbol(symbol: series.symbol, hasBook: account.market == .mainland))
+    let order = try body.request(for: series.symbol)
     return try await answerOrder(.order(order), of: request, in: account.id, status: .created)
   }
 

@@ -26,7 +26,7 @@ struct FeeTable: Sendable {
 
   /// Rounded half up to the cent.
   func fee(of amount: ExactDecimal, terms: FeeTerms) throws(ExactDecimalError) -> ExactDecimal {
-    guard side == nil || side == terms.side, terms.instrument.exchange != .unitedStates,
+    guard side == nil || side == terms.side,
       let millionths = rows.value(for: terms.instrument, on: terms.day)
     else { return .zero }
     return try (amount * ExactDecimal(units: millionths, scale: 6)).rounded(places: 2)

@@ -77,7 +77,6 @@ package struct FeeSchedule: Sendable, Hashable {
   private func commission(
     of amount: ExactDecimal, terms: FeeTerms
   ) throws(ExactDecimalError) -> ExactDecimal {
-    if terms.instrument.exchange == .unitedStates { return .zero }
-    return max(try (amount * commissionRate).rounded(places: 2), commissionMin)
+    max(try (amount * commissionRate).rounded(places: 2), commissionMin)
   }
 }

@@ -114,7 +114,6 @@ extension RestingOrder {
       order.limit ?? bound
     case .ownBest: snapshot.own(of: order.side).first.map { protected($0.price) }
     case .oppositeBest: snapshot.opposite(of: order.side).first.map { protected($0.price) }
-    case .market: nil
     }
   }
 
@@ -132,7 +131,7 @@ extension RestingOrder {
     case .limit, .stopLimit, .ownBest, .oppositeBest: return limit
     case .fiveBestThenLimit:
       return lastPrice ?? snapshot.own(of: order.side).first.map { protected($0.price) }
-    case .fiveBestThenCancel, .immediateOrCancel, .allOrCancel, .stop, .market: return nil
+    case .fiveBestThenCancel, .immediateOrCancel, .allOrCancel, .stop: return nil
     }
   }
 

@@ -16,7 +16,6 @@ enum OrderKinds {
     DatedRow(
       from: .beijingExchange, exchange: .beijing,
       [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
-    DatedRow(from: .limits, exchange: .unitedStates, [.market]),
   ]
 
   static func refusal(
@@ -24,7 +23,6 @@ enum OrderKinds {
   ) -> Refusal? {
     let isContinuous =
       TradingPhase.current(of: instrument, at: moment)?.name == .continuous
-      || instrument.exchange == .unitedStates
     let taken = market.value(for: instrument, on: moment.day) ?? []
     if order.kind.isMarket, !taken.contains(order.kind) {
       let names = ([.limit, .stop, .stopLimit] + taken).map(\.name).sorted()
@@ -40,9 +38,7 @@ enum OrderKinds {
     // [RULE] Shanghai takes none on a day without price limits; elsewhere one needs a protection,
     // since nothing else bounds what it costs.
     let isPriced = !order.kind.isMarket && order.kind != .stop
-    if !isPriced, !hasBand, instrument.exchange != .unitedStates,
-      order.limit == nil || instrument.exchange == .shanghai
-    {
+    if !isPriced, !hasBand, order.limit == nil || instrument.exchange == .shanghai {
       return Refusal(
         .kind, field: "kind", "\(order.kind.name) is not accepted on a day without price limits")
     }

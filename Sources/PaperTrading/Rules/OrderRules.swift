@@ -36,9 +36,7 @@ package enum OrderRules {
       throw sessionRefusal(of: instrument, at: moment)
     }
     try refuse(
-      traded.isAmerican
-        ? AmericanRules.sizeRefusal(of: order)
-        : OrderSizes.refusal(of: order, instrument: instrument, holding: holding, on: moment.day))
+      OrderSizes.refusal(of: order, instrument: instrument, holding: holding, on: moment.day))
     try requireSellable(order, holding: holding)
     try requirePrices(of: order, traded, band: band)
     try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
@@ -79,7 +77,7 @@ package enum OrderRules {
       .session, field: "time",
       isFixed
         ? "the fixed-price session is not offered: its queue is not published"
-        : "the last session of \(moment.day) has ended: place the order for the next trading day")
+        : "the last session of \(moment.day) has ended: orders for the next are taken from 16:00")
   }
 
   private static func requireSellable(_ order: Order, holding: Holding) throws(Refusal) {
@@ -106,12 +104,12 @@ package enum OrderRules {
           ? "a \(order.kind.name) order needs a stop price"
           : "a \(order.kind.name) order has no stop price")
     }
-    if order.kind == .stop || order.kind == .market, order.limit != nil {
+    if order.kind == .stop, order.limit != nil {
       throw Refusal(.price, field: "limit", "a \(order.kind.name) order has no limit price")
     }
     for (field, price) in [("limit", order.limit), ("stop", order.stop)] {
       guard let price else { continue }
-      try requireTick(price, field: field, tick: traded.tick(at: price))
+      try requireTick(price, field: field, tick: traded.instrument.tickSize)
       if let band, !band.contains(price) {
         throw Refusal(
           .band, field: field,

@@ -45,7 +45,7 @@ package struct PriceCage: Sendable, Hashable {
   ]
 
   package static func of(_ instrument: Instrument, on day: TradingDay) -> PriceCage? {
-    instrument.exchange == .unitedStates ? nil : table.value(for: instrument, on: day)
+    table.value(for: instrument, on: day)
   }
 
   /// The highest price of a purchase, the lowest of a sale; nil without any price to refer to.

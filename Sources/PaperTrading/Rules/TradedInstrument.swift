@@ -24,17 +24,14 @@ package struct TradedInstrument: Sendable, Hashable {
     self.isOnSameDayList = isOnSameDayList
   }
 
-  package var isAmerican: Bool { instrument.exchange == .unitedStates }
-
   /// Whether what is bought may be sold on the same day (T+0); else from the next one on (T+1).
   package var sellsSameDay: Bool {
-    isAmerican || instrument.kind == .convertibleBond
-      || instrument.kind == .fund && isOnSameDayList
+    instrument.kind == .convertibleBond || instrument.kind == .fund && isOnSameDayList
   }
 
   /// Whether neither a source nor the table has its limits, though it has some.
   package func hasUnknownBand(on day: TradingDay) -> Bool {
-    statedLimits == .unstated && !isAmerican && !PriceLimit.isKnown(for: instrument, on: day)
+    statedLimits == .unstated && !PriceLimit.isKnown(for: instrument, on: day)
   }
 
   /// Prices between which all its trades of the day are; nil: any.
@@ -46,7 +43,6 @@ package struct TradedInstrument: Sendable, Hashable {
 
   /// The legal prices of the day; nil where no limit applies, or it is not known.
   package func band(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
-    if isAmerican { return nil }
     switch statedLimits {
     case .band(let band): return band
     case .none: return nil
@@ -56,13 +52,6 @@ package struct TradedInstrument: Sendable, Hashable {
         specialTreatment: marks.specialTreatment,
         tradingDaysSinceListing: tradingDaysSinceListing)
     }
-  }
-
-  /// The price step at `price`.
-  package func tick(at price: ExactDecimal) -> ExactDecimal {
-    guard isAmerican else { return instrument.tickSize }
-    // [GK] Prices of a dollar and more have two places, lower ones four.
-    return price < ExactDecimal(1) ? ExactDecimal(units: 1, scale: 4) : instrument.tickSize
   }
 }
 

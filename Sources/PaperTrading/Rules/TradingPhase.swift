@@ -61,6 +61,11 @@ package struct TradingPhase: Sendable, Hashable {
     all(of: instrument, on: day).last { $0.takesOrders }?.closes
   }
 
+  /// No day of any instrument closes before it.
+  package static let firstCloseSecond: Int =
+    (afternoon + close + afterHours)
+    .compactMap { $0.value.last { $0.takesOrders }?.closes }.min() ?? 0
+
   /// The phase of that moment; nil between phases.
   package static func current(of instrument: Instrument, at moment: TradingMoment) -> TradingPhase?
   {
@@ -85,23 +90,18 @@ extension TradingPhase {
   /// [RULE] Orders from 09:15, no cancellation from 09:20, the price at 09:25. Between 09:25 and
   /// 09:30 the house keeps what comes.
   private static let opening: [DatedRow<[TradingPhase]>] = [
-    DatedRow(from: .limits, exchange: .unitedStates, []),
     DatedRow(
       from: .limits,
       [
         TradingPhase(.openingAuction, opens: time(9, 15), closes: time(9, 20)),
         TradingPhase(
           .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
-      ]),
+      ])
   ]
 
   private static let morning: [DatedRow<[TradingPhase]>] = [
-    // [GK] The regular session; extended hours are not offered.
     DatedRow(
-      from: .limits, exchange: .unitedStates,
-      [TradingPhase(.continuous, opens: time(9, 30), closes: time(16, 0))]),
-    DatedRow(
-      from: .limits, [TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))]),
+      from: .limits, [TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))])
   ]
 
   /// [RULE] Shenzhen takes orders and cancellations at noon, the others do not.
@@ -112,9 +112,8 @@ extension TradingPhase {
   ]
 
   private static let afternoon: [DatedRow<[TradingPhase]>] = [
-    DatedRow(from: .limits, exchange: .unitedStates, []),
     DatedRow(
-      from: .limits, [TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))]),
+      from: .limits, [TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))])
   ]
 
   /// [RULE] No cancellation from 14:57; one price at 15:00.
@@ -124,7 +123,6 @@ extension TradingPhase {
   ]
 
   private static let close: [DatedRow<[TradingPhase]>] = [
-    DatedRow(from: .limits, exchange: .unitedStates, []),
     // [RULE] Shanghai's funds have a closing auction since 2026-07-06.
     DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, auctionAtClose),
     DatedRow(

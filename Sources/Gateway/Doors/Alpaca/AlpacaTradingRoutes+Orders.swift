@@ -18,7 +18,7 @@ extension AlpacaTradingRoutes {
         .init("submitted_at", .moment), .init("filled_at", .nullable(.moment)),
         .init("filled_avg_price", .optionalString), .init("limit_price", .optionalString),
         .init("stop_price", .optionalString), .init("side", .choice(Side.allCases.map(\.name))),
-        .init("type", .choice(OrderBody.types)),
+        .init("type", .choice(["market", "limit", "stop", "stop_limit"])),
         .init("time_in_force", .choice(AlpacaOrderBody.forces)),
         .init("status", .choice(OrderState.allCases.map(\.alpacaName))),
         .init("extended_hours", .boolean), .init("candled", .object([])),
@@ -134,9 +134,7 @@ extension AlpacaTradingRoutes {
     let series = try service.series(body.symbol, for: call.account, state: service.memory.state)
     let request: OrderRequest
     do throws(Problem) {
-      request = try body.order().request(
-        for: TradedSymbol(
-          symbol: series.symbol, hasBook: call.account.market == .mainland))
+      request = try body.order().request(for: series.symbol)
     } catch {
       throw error.asUnprocessable
     }

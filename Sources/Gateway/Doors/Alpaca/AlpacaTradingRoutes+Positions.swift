@@ -93,11 +93,9 @@ extension AlpacaTradingRoutes {
   private func sell(
     _ holding: ValuedHolding, quantity: ExactDecimal, of call: AlpacaCall
   ) async throws(Problem) -> Int64 {
-    let kind = try OrderBody.kind("market", hasBook: call.account.market == .mainland)
-    return try await execute(
-      .order(
-        OrderRequest(
-          symbol: holding.record.symbol, side: .sell, kind: kind, quantity: quantity)), of: call)
+    let order = OrderRequest(
+      symbol: holding.record.symbol, side: .sell, kind: .fiveBestThenCancel, quantity: quantity)
+    return try await execute(.order(order), of: call)
   }
 
   private func closeAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
