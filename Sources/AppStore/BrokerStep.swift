@@ -70,7 +70,7 @@ package struct OrderRow: Sendable {
   package var queuePurchaseID: Int64?
   package var acceptedAt: Timestamp
   package var state: OrderState
-  /// What the fill model keeps, as it writes it.
+  /// What the fill model knows beside the fills, as it is shown.
   package var progress: String?
 
   package init(ledger: LedgerOrder, commandID: Int64?, acceptedAt: Timestamp, state: OrderState) {

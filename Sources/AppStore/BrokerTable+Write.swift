@@ -56,19 +56,20 @@ extension BrokerTable {
     try run(Self.insertInputs, rows)
   }
 
-  private static let updateProgress = Statement(
-    name: "update_progress",
+  private static let upsertProgress = Statement(
+    name: "upsert_order_progress",
     sql: """
-      update paper_order o
-      set progress = p.progress
-      from \(TextColumns.unnest(2)) as p (id, progress)
-      where o.id = p.id::bigint
+      insert into order_progress (order_id, body)
+      select ordered::bigint, body
+      from \(TextColumns.unnest(2)) as changed (ordered, body)
+      on conflict (order_id) do update
+      set body = excluded.body
       """)
 
   private func write(progress: [Int64: String]) throws(AppStoreError) {
     var rows = TextColumns(2)
     for (id, progress) in progress { rows.append(["\(id)", progress]) }
-    try run(Self.updateProgress, rows)
+    try run(Self.upsertProgress, rows)
   }
 
   private static let upsertPurchases = Statement(
@@ -109,18 +110,17 @@ extension BrokerTable {
       insert into paper_order (
         id, account_id, command_id, queue_purchase_id, symbol, side, kind, time_in_force, quantity,
         limit_price, stop_price, worst_price, settles_same_day, trading_day, accepted_at, state,
-        filled, turnover, commission, stamp_duty, transfer_fee, frozen, progress)
+        filled, turnover, commission, stamp_duty, transfer_fee, frozen)
       select
         id::bigint, account::bigint, nullif(command, '')::bigint, nullif(queued, '')::bigint,
         symbol, side, kind, force, quantity::numeric, nullif(limits, '')::numeric,
         nullif(stop, '')::numeric, nullif(worst, '')::numeric, same_day::boolean, day::date,
         \(TextColumns.moment("accepted")), state, filled::numeric, turnover::numeric,
-        commission::numeric, stamp_duty::numeric, transfer_fee::numeric, frozen::numeric,
-        nullif(progress, '')
-      from \(TextColumns.unnest(23)) as changed (
+        commission::numeric, stamp_duty::numeric, transfer_fee::numeric, frozen::numeric
+      from \(TextColumns.unnest(22)) as changed (
         id, account, command, queued, symbol, side, kind, force, quantity, limits, stop, worst,
         same_day, day, accepted, state, filled, turnover, commission, stamp_duty, transfer_fee,
-        frozen, progress)
+        frozen)
       on conflict (id) do update
       set
         trading_day = excluded.trading_day,
@@ -130,12 +130,11 @@ extension BrokerTable {
         commission = excluded.commission,
         stamp_duty = excluded.stamp_duty,
         transfer_fee = excluded.transfer_fee,
-        frozen = excluded.frozen,
-        progress = excluded.progress
+        frozen = excluded.frozen
       """)
 
   private func write(orders: [Int64: OrderRow]) throws(AppStoreError) {
-    var rows = TextColumns(23)
+    var rows = TextColumns(22)
     for row in orders.values.sorted(by: { $0.ledger.id < $1.ledger.id }) {
       let (order, placed) = (row.ledger, row.ledger.placed)
       rows.append(
@@ -146,7 +145,6 @@ extension BrokerTable {
           "\(order.settlesSameDay)", "\(order.terms.day)", "\(row.acceptedAt.microseconds)",
           row.state.name, "\(order.filled)", "\(order.turnover)", "\(order.paid.commission)",
           "\(order.paid.stampDuty)", "\(order.paid.transferFee)", "\(order.frozen)",
-          row.progress.text,
         ])
     }
     try run(Self.upsertOrders, rows)

@@ -34,9 +34,10 @@ package struct OrderTable {
           o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
           coalesce(c.idempotency_key, 'queue-purchase-' || o.queue_purchase_id), o.trading_day,
           o.accepted_at, coalesce(e.at, o.accepted_at), o.filled, f.quantity, f.amount, f.turnover,
-          f.fees, f.at, f.possible, f.evidence, o.progress
+          f.fees, f.at, f.possible, f.evidence, r.body
         from page o
         left join command c on c.id = o.command_id
+        left join order_progress r on r.order_id = o.id
         cross join lateral (
           select max(at) as at
           from order_event

@@ -163,11 +163,12 @@ create table if not exists token (
   last_used_day date,
   revoked_at timestamptz,
   constraint token_name_is_short check (octet_length(name) between 1 and 64),
-  constraint token_scopes_are_known check (
-    cardinality(scopes) between 1 and 4
-      and scopes <@ array['market', 'account', 'trade', 'admin']),
   constraint token_hash_is_sha256 check (octet_length(hash) = 32)
 );
+-- Before version 5 it had other parentheses once it was restored from a backup.
+alter table token drop constraint if exists token_scopes_are_known;
+alter table token add constraint token_scopes_are_known check (
+  scopes <@ array['market', 'account', 'trade', 'admin'] and cardinality(scopes) between 1 and 4);
 create index if not exists token_user on token (user_id);
 comment on table token is 'Tokens of apps. A revoked one stays, so that its use can be explained.';
 comment on column token.name is 'For people: which device or program has it.';
@@ -374,7 +375,6 @@ create table if not exists paper_order (
   stamp_duty numeric not null default 0,
   transfer_fee numeric not null default 0,
   frozen numeric not null default 0,
-  progress text,
   constraint paper_order_has_one_cause check (num_nulls(command_id, queue_purchase_id) = 1),
   constraint paper_order_side_is_known check (side in ('buy', 'sell')),
   constraint paper_order_kind_is_known check (
@@ -414,8 +414,18 @@ comment on column paper_order.trading_day is
 comment on column paper_order.settles_same_day is 'Shares bought may be sold on the same day.';
 comment on column paper_order.turnover is 'Price × quantity of its fills, exact.';
 comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
-comment on column paper_order.progress is
-  'What is known beside its fills: what some flow of orders would have given it by now.';
+
+-- Written with every row of an instrument: in a row that has room, and no index but its key's.
+-- Before version 5 it was a column of the order.
+alter table paper_order drop column if exists progress;
+create table if not exists order_progress (
+  order_id bigint primary key references paper_order on delete restrict,
+  body text not null,
+  constraint order_progress_is_short check (octet_length(body) between 1 and 256)
+) with (fillfactor = 50);
+comment on table order_progress is
+  'What is known of an order beside its fills: what some flow of orders would have given it by now.';
+comment on column order_progress.body is 'One line: key=value of each field.';
 
 create table if not exists posting (
   account_id bigint not null references account on delete restrict,
@@ -807,7 +817,12 @@ begin
   if exists (
     select
     from added f
-    join paper_order o on o.id = f.order_id
+    cross join lateral (
+      select *
+      from paper_order
+      where id = f.order_id
+      offset 0
+    ) o
     where f.account_id <> o.account_id
       or (o.side = 'buy' and f.price > o.worst_price)
       or (o.side = 'sell' and f.price < o.worst_price))
@@ -1089,7 +1104,12 @@ begin
         array_agg(e.sequence order by e.order_id, e.sequence)
       into users, things, parts
       from added e
-      join paper_order o on o.id = e.order_id
+      cross join lateral (
+        select account_id
+        from paper_order
+        where id = e.order_id
+        offset 0
+      ) o
       join account a on a.id = o.account_id;
     when 'refusal' then
       select array_agg(a.user_id order by c.sequence), array_agg(c.id order by c.sequence)
@@ -1315,6 +1335,7 @@ begin
   grant select, update on broker_lease, broker_cursor to candled_app;
   grant select, insert, delete on fill_input to candled_app;
   grant select, insert, update, delete on fill_checkpoint to candled_app;
+  grant select, insert, update on order_progress to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
   grant select on book, transaction_log, outbox, outbox_cursor to candled_app;

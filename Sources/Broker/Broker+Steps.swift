@@ -60,7 +60,7 @@ extension Broker {
   }
 
   private func refuse(_ command: PendingCommand) throws(AppStoreError) {
-    guard var next = state else { return }
+    guard var next = state.take() else { return }
     let refusal = CommandRefusal("internal", "the database refused what follows from the command")
     next.step.outcomes.append(outcome(of: command, isDone: false, answer: "\(refusal)"))
     try store(next)
@@ -76,7 +76,7 @@ extension Broker {
   private func perform(
     _ commands: [PendingCommand], changes: WatchedChanges
   ) throws(AppStoreError) {
-    guard let session, var next = state else { return }
+    guard let session, var next = state.take() else { return }
     next.now = now
     if BrokerState.day(at: now, calendar: calendar) > next.day { try readCalendar(session) }
     next.beginDay(calendar: calendar)
@@ -156,7 +156,7 @@ extension Broker {
     var step = next.step
     next.step = BrokerStep()
     if step.isEmpty, step.progress.isEmpty {
-      know(next)
+      state = next
       return
     }
     step.quoteSequence = next.feed.sequence
@@ -169,13 +169,9 @@ extension Broker {
     }
     let booked = Set(step.bookings.map(\.actionID))
     unbooked?.removeAll { booked.contains($0.id) }
-    know(next)
-    figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
-  }
-
-  private func know(_ next: BrokerState) {
     state = next
     watched = next.watched
+    figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
   }
 }
 

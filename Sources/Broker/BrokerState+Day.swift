@@ -43,6 +43,7 @@ extension BrokerState {
   /// Orders of the day end once the close is past and their fills are confirmed.
   private mutating func expire() {
     let second = moment.secondOfDay
+    if second < TradingPhase.firstCloseSecond + Self.closeGraceSeconds { return }
     for symbol in openOrders.keys.sorted() {
       guard isPastClose(symbol, second: second) else { continue }
       for id in (openOrders[symbol] ?? []).sorted() {

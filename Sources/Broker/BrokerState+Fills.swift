@@ -183,11 +183,7 @@ extension BrokerState {
         progress != order.row.progress
       else { continue }
       orders[id]?.row.progress = progress
-      if step.orders[id] != nil {
-        step.orders[id]?.progress = progress
-      } else {
-        step.progress[id] = progress
-      }
+      step.progress[id] = progress
     }
   }
 

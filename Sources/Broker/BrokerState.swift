@@ -2,8 +2,8 @@ import AppStore
 import Market
 import PaperTrading
 
-/// What the broker knows, with the step that it makes of it. A value: one changes a copy, which
-/// takes the place of the former once the step is stored. So nothing is known that is not stored.
+/// What the broker knows, with the step that it makes of it. A value: a step takes it, and gives it
+/// back once it is stored. So nothing is known that is not stored, and nothing is copied.
 struct BrokerState: Sendable {
   /// Which orders are for; it ends after the last certificate of the day.
   var day: TradingDay
@@ -118,7 +118,6 @@ extension BrokerState {
       openOrders[symbol]?.remove(id)
       if openOrders[symbol]?.isEmpty == true { openOrders[symbol] = nil }
       closing.remove(id)
-      step.progress[id] = nil
       if let purchase = order.row.queuePurchaseID { end(purchase: purchase, with: state) }
     } else {
       openOrders[symbol, default: []].insert(id)
@@ -157,12 +156,14 @@ extension BrokerState {
 
   /// Gives an input to an instrument, and books what follows.
   mutating func apply(_ input: FillInput, to symbol: Symbol) {
-    guard let instrument = Instrument.classify(symbol) else { return }
+    guard
+      var trading = instruments.removeValue(forKey: symbol)
+        ?? Instrument.classify(symbol).map({ InstrumentTrading($0) })
+    else { return }
     newest.place += 1
     uncovered.add(newest.place, of: symbol)
     step.inputs.append(
       FillInputRow(place: newest.place, symbol: symbol, day: day, input: input))
-    var trading = instruments.removeValue(forKey: symbol) ?? InstrumentTrading(instrument)
     let events = trading.apply(input)
     instruments[symbol] = trading
     for event in events { book(event) }

@@ -21,6 +21,7 @@ import Testing
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
     "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
     "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""),
+    "order_progress": ("siu", "", ""),
     "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
     "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""), "outbox": ("s", "", ""),
     "outbox_cursor": ("s", "", ""), "webhook": ("siud", "", ""),

@@ -43,6 +43,17 @@ import Testing
     #expect(try lists.all().map(\.name) == ["mine"])
   }
 
+  @Test func `what is restored from a backup has no differences`() throws {
+    let (database, restored) = (try AppDatabase(), try StoreDatabase())
+    let tools = "$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)"
+    let copy = """
+      \(tools)/pg_dump -n candled_app '\(database.store.url)' \
+        | \(tools)/psql -q -v ON_ERROR_STOP=1 '\(restored.url)'
+      """
+    #expect(Shell.output(of: copy) != nil)
+    #expect(try AppSchema.file.check(url: restored.url) == [])
+  }
+
   @Test func `candled's own schema is as it was`() throws {
     let store = try StoreDatabase()
     let objects = "select unnest(array(select candled.schema_objects())) order by 1"

@@ -66,7 +66,7 @@ import Testing
     try await sealed(exchange, Self.morning + 6, 1_300, queue: 5_000)
     var shown = try order(1, in: exchange)
     #expect(shown.filled == .zero && shown.possible == ExactDecimal(300))
-    let progress = "select progress from candled_app.paper_order"
+    let progress = "select body from candled_app.order_progress"
     #expect(try exchange.database.value(progress) == "possible=300")
     #expect(OrderProgress(text: "ahead=9 possible=300")?.possible == ExactDecimal(300))
     exchange.kill()
