@@ -58,24 +58,24 @@ extension Alert {
     guard reading.minutes == nil, evidence(in: reading) == nil else { return false }
     switch condition {
     case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
-      return reading.day == arming.day && isMet(by: reading)
-    case .limitUpOpened: return isMet(by: reading)
+      return reading.day == arming.day && isMet(by: reading) == true
+    case .limitUpOpened: return isMet(by: reading) == true
     case .volumeAbove, .gap, .sourceStale: return false
     }
   }
 
   /// Whether the day as a whole meets the condition, whenever it was armed: where a firing's does
-  /// no more, the row that fired it was taken out.
-  package func isMet(by reading: DayReading) -> Bool {
+  /// no more, the row that fired it was taken out. nil where the reading does not tell: a bar of
+  /// the day may come without the close before it, or the limit.
+  package func isMet(by reading: DayReading) -> Bool? {
     switch condition {
-    case .volumeAbove: return threshold.map { reading.volume >= $0 } ?? false
+    case .volumeAbove: return threshold.map { reading.volume >= $0 }
     case .limitUpOpened:
-      // A day without a limit never opened; one whose limit is not known may have.
-      guard let limit = reading.limitUp, let high = reading.high else { return false }
+      guard let limit = reading.limitUp, let high = reading.high else { return nil }
       return high >= limit
     case .gap, .sourceStale: return true
     default:
-      guard let bound = bound(in: reading), let extreme = extreme(in: reading) else { return false }
+      guard let bound = bound(in: reading), let extreme = extreme(in: reading) else { return nil }
       return reaches(extreme, bound)
     }
   }

@@ -82,7 +82,7 @@ package struct AlertFiring: Sendable, Hashable {
     epoch == position.epoch && seq > position.seq
   }
 
-  fileprivate func isMet(by reading: DayReading) -> Bool {
+  fileprivate func isMet(by reading: DayReading) -> Bool? {
     Alert(
       id: key.alertID, userID: 0, symbol: symbol, source: source, condition: condition,
       threshold: threshold, arming: AlertArming(at: Timestamp(microseconds: 0), epoch: 0, seq: 0)
@@ -171,7 +171,7 @@ package struct AlertBook: Sendable {
   ) -> [AlertNotice] {
     guard let open = firings[subject], reading.high != nil else { return [] }
     let gone = open.filter {
-      $0.day == reading.day && !$0.isAhead(of: position) && !$0.isMet(by: reading)
+      $0.day == reading.day && !$0.isAhead(of: position) && $0.isMet(by: reading) == false
     }
     if gone.isEmpty { return [] }
     firings[subject] = open.filter { !gone.contains($0) }

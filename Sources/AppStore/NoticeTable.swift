@@ -135,13 +135,15 @@ package struct NoticeTable {
           and a.state = 'armed'
         order by n.day::date, n.seq::bigint, a.id
         on conflict on constraint notification_is_once do nothing
-        returning alert_id, period
+        returning alert_id, revision, period
       ),
       spent as (
         update alert a
         set state = 'fired'
         from fired f
         where a.id = f.alert_id
+          and a.revision = f.revision
+          and a.state = 'armed'
           and f.period = 'once'
       )
       select count(*) from fired
@@ -190,9 +192,9 @@ package struct NoticeTable {
         from withdrawn w
         join alert b on b.id = w.alert_id
         cross join lateral (
-          select \(AlertColumns.arming)
+          select q.trading_day as day
           from \(AlertColumns.standing(symbol: "b.symbol", source: "b.source"))
-        ) s (at, epoch, seq, day, high, low, last, volume)
+        ) s
         where w.period = 'once'
           or w.trading_day = s.day
       ),

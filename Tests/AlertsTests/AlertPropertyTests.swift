@@ -167,14 +167,14 @@ struct AlertPropertyTests {
         let standing = store.firings.filter { $0.key.alertID == alert.id && !$0.isWithdrawn }
         for firing in standing {
           let day = market.candle(of: firing.day)
-          #expect(day.map { alert.isMet(by: $0) } ?? false, "seed \(seed): \(firing)")
+          #expect(day.flatMap { alert.isMet(by: $0) } ?? false, "seed \(seed): \(firing)")
         }
         let days = Set(standing.map(\.day))
         #expect(days.count == standing.count, "seed \(seed): \(standing)")
         // Of the days that began behind the arming the candle alone decides.
         let due = (1..<MarketModel.days).map { MarketModel.firstDay.advanced(by: $0) }.filter {
           let arming = alert.arming.day ?? MarketModel.firstDay
-          return $0 > arming && market.candle(of: $0).map { alert.isMet(by: $0) } ?? false
+          return $0 > arming && market.candle(of: $0).flatMap { alert.isMet(by: $0) } ?? false
         }
         if alert.repeats == .daily {
           #expect(days.isSuperset(of: due), "seed \(seed): \(alert) \(days) \(due)")

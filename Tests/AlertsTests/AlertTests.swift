@@ -122,6 +122,25 @@ struct AlertTests {
     #expect(waiting.evidence(in: seen) == nil)
   }
 
+  @Test func `a firing is withdrawn by what contradicts it, not by a bar that does not tell`() {
+    for condition in [AlertCondition.changePercentAbove, .limitUpTouched, .limitUpOpened] {
+      let fired = AlertFiring(
+        id: 1, key: FiringKey(alertID: 1, revision: 1, day: nil), day: Self.day,
+        symbol: Symbol("sh600000"), source: "one", condition: condition, threshold: price(500),
+        epoch: 1, seq: 11, isWithdrawn: false)
+      let subject = fired.subject
+      func look(at reading: DayReading) -> [AlertNotice] {
+        var book = AlertBook(alerts: [], firings: [fired])
+        let position = FeedPosition(epoch: 1, seq: 12, at: Timestamp(microseconds: 0))
+        return book.look(at: reading, of: subject, position: position, isCandle: true).notices
+      }
+      var bar = reading(last: 1_040, high: 1_040)
+      #expect(look(at: bar).map(\.kind) == [.withdrawn(firing: 1)])
+      (bar.previousClose, bar.limitUp) = (nil, nil)
+      #expect(look(at: bar).isEmpty, "\(condition)")
+    }
+  }
+
   @Test func `days before the arming never fire`() {
     var early = reading(last: 2_000, high: 2_000)
     early.day = Self.day.advanced(by: -1)

@@ -65,7 +65,10 @@ struct NoticeWriter {
     for (id, row) in try evidence.days(of: wanted) {
       guard let place = places[id] else { continue }
       var reading = row
-      reading.limitUp = state.limitUp(of: place, in: reading)
+      // By the name of today: what was above that limit had another, or none.
+      reading.limitUp = state.limitUp(of: place, in: reading).flatMap { limit in
+        reading.high.map { $0 > limit } == true ? nil : limit
+      }
       let today = state.reading(of: place)?.reading.day
       if let today, reading.day > today { continue }
       let seen = book.look(
