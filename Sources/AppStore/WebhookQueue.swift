@@ -82,11 +82,12 @@ package struct WebhookQueue {
         limit 1
       ) n
       where w.disabled_at is null
-      order by coalesce(w.retry_at, n.at), w.id
+      order by coalesce(w.retry_at, greatest(w.delivered_at, n.at)), w.id
       limit $1::integer
       """)
 
-  /// Of each webhook the first, those that are due longest first.
+  /// Of each webhook the first. Those come first that wait longest since they had one: who has many
+  /// does not go before all others.
   /// - Returns: also how long the oldest of all waits.
   package func pending(
     limit: Int32

@@ -51,22 +51,13 @@ package struct WebhookTable {
     return try webhooks(Self.readAll, parameters)
   }
 
-  private static let lockUser = Statement(
-    name: "lock_webhook_user",
-    sql: """
-      select (select count(*) from webhook where user_id = u.id)
-      from app_user u
-      where u.id = $1::bigint
-      for update
-      """)
-
   private static let insert = Statement(
     name: "insert_webhook",
     sql: """
       insert into webhook (user_id, url, secret, position)
-      select $1::bigint, $2::text, $3::bytea, coalesce(max(id), 0)
-      from notification
-      where user_id = $1::bigint
+      select
+        $1::bigint, $2::text, $3::bytea, coalesce((select max(id) from notification), 0)
+      where (select count(*) from webhook where user_id = $1::bigint) < \(webhooksMax)
       returning \(columns)
       """)
 
@@ -76,17 +67,14 @@ package struct WebhookTable {
     url: String, secret: [UInt8]
   ) throws(AppStoreError) -> Webhook {
     try validate(url)
-    return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+    return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       var parameters = WireParameters()
       parameters.add { $0.int64(userID) }
-      let counts = try connection.read(Self.lockUser, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
       parameters.add { $0.text(url) }
       parameters.add { $0.bytes(secret) }
-      guard let count = counts.first, count < Self.webhooksMax,
-        let webhook = try webhooks(Self.insert, parameters).first
-      else { throw .tooManyWebhooks(limit: Self.webhooksMax) }
+      guard let webhook = try webhooks(Self.insert, parameters).first else {
+        throw .tooManyWebhooks(limit: Self.webhooksMax)
+      }
       return webhook
     }
   }

@@ -16,6 +16,9 @@ package struct HTTPRequest: Sendable {
   package var connectMilliseconds: Int
   /// Bytes after inflation: a compressed answer counts with what it unpacks to.
   package var bodyBytesMax: Int
+  /// Whether the answer is more than its status. If not, no body makes it a failure: one that is
+  /// too long is cut off, one that is damaged or does not end is left.
+  package var needsBody = true
   /// The caller's name for the request, used in errors instead of anything that is sent.
   package var route: String
 

@@ -16,6 +16,8 @@ final class Transfer {
   private var headerBytes = 0
   private var body: [UInt8] = []
   private var isTooLarge = false
+  /// Whether the final status is there, with all headers.
+  private var isAnswered = false
   private var refuses: (@Sendable (String) -> Bool)?
   private var isRefused = false
 
@@ -56,7 +58,7 @@ final class Transfer {
     if let body = request.body { options.set(body: body) }
     options.set(CURLOPT_TIMEOUT_MS, to: max(remainingMilliseconds, 1))
     options.set(CURLOPT_CONNECTTIMEOUT_MS, to: request.connectMilliseconds)
-    options.set(CURLOPT_MAXFILESIZE_LARGE, bytes: request.bodyBytesMax)
+    if request.needsBody { options.set(CURLOPT_MAXFILESIZE_LARGE, bytes: request.bodyBytesMax) }
     options.apply(configuration)
     refuses = configuration.refuses
     if refuses != nil { options.setOpen(transferOpen, context: pointer) }
@@ -88,7 +90,7 @@ final class Transfer {
   /// How many bytes were accepted; fewer than given ends the transfer.
   fileprivate func received(body chunk: UnsafeRawBufferPointer) -> Int {
     guard body.count + chunk.count <= request.bodyBytesMax else {
-      isTooLarge = true
+      isTooLarge = request.needsBody
       return 0
     }
     body.append(contentsOf: chunk)
@@ -104,15 +106,25 @@ final class Transfer {
     // An interim answer (100, 103) is followed by the real one: only the last block counts.
     if line.starts(with: "HTTP/".utf8) { headers = HTTPHeaders() }
     headers.keep(line: line)
+    if line.elementsEqual("\r\n".utf8) {
+      isAnswered = long(CURLINFO_RESPONSE_CODE) >= Self.finalStatusMin
+    }
     return line.count
   }
+
+  /// Below it are interim answers.
+  private static let finalStatusMin = 200
 
   // MARK: After
 
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
     if isTooLarge { return .failure(error(.bodyTooLarge)) }
     if isRefused, code == CURLE_COULDNT_CONNECT { return .failure(error(.refusedAddress)) }
-    if let failure = TransportError.Code(code) { return .failure(error(failure)) }
+    if !isAnswered || request.needsBody, let failure = TransportError.Code(code) {
+      return .failure(error(failure))
+    }
+    // libcurl takes what came of a head for all of it.
+    if !isAnswered { return .failure(error(.reset)) }
     let timings = HTTPTimings(
       firstByteMicroseconds: offset(CURLINFO_STARTTRANSFER_TIME_T),
       totalMicroseconds: offset(CURLINFO_TOTAL_TIME_T))

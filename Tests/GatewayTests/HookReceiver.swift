@@ -7,10 +7,14 @@ import TestSupport
 final class HookReceiver: Sendable {
   enum Reaction: Sendable, Equatable {
     case status(Int)
-    /// The connection ends in the middle of the answer.
+    /// 200 with a body that is long, damaged, and does not end.
+    case page
+    /// The connection ends in the middle of the answer's head.
     case cut
     /// No answer, until the client gives up.
     case silence
+
+    var isTaken: Bool { self == .status(200) || self == .page }
   }
 
   struct Request: Sendable {
@@ -67,7 +71,7 @@ final class HookReceiver: Sendable {
   /// Those that were answered with 2xx.
   var takenIDs: Set<Int> {
     received.withLock { received in
-      Set(received.filter { $0.reaction == .status(200) }.map(\.request.id))
+      Set(received.filter { $0.reaction.isTaken }.map(\.request.id))
     }
   }
 
@@ -80,7 +84,7 @@ final class HookReceiver: Sendable {
           guard last == taken else { return false }
           last = request.id
         }
-        if reaction == .status(200) { taken = max(taken, request.id) }
+        if reaction.isTaken { taken = max(taken, request.id) }
       }
       return true
     }
@@ -114,11 +118,18 @@ final class HookReceiver: Sendable {
       send(
         "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nLocation: /x\r\nConnection: close\r\n\r\n",
         to: connection)
-    case .cut: send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1", to: connection)
-    case .silence:
-      var byte: UInt8 = 0
-      while recv(connection, &byte, 1, 0) > 0 {}
+    case .page:
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\nContent-Encoding: gzip\r\n\r\n"
+      send(head + String(repeating: "<p>", count: 40_000), to: connection)
+      untilTheClientEnds(connection)
+    case .cut: send("HTTP/1.1 200 OK\r\nContent-Len", to: connection)
+    case .silence: untilTheClientEnds(connection)
     }
+  }
+
+  private static func untilTheClientEnds(_ connection: Int32) {
+    var byte: UInt8 = 0
+    while recv(connection, &byte, 1, 0) > 0 {}
   }
 
   private static func send(_ text: String, to connection: Int32) {

@@ -1,5 +1,6 @@
 import AppStore
 import HTTPTypes
+import Operations
 import TestTraits
 import Testing
 import Transport
@@ -46,6 +47,13 @@ import Transport
   @Test func `private networks are allowed where the operator says so, multicast is not`() {
     for address in ["127.0.0.1", "::1", "10.0.0.1", "fd00::1"] { #expect(!open.refuses(address)) }
     for address in ["224.0.0.1", "ff02::1"] { #expect(open.refuses(address)) }
+  }
+
+  @Test func `an address of the machine itself is refused, if it is global too`() {
+    #expect(OwnAddresses.contains([127, 0, 0, 1]) && !OwnAddresses.contains([8, 8, 8, 8]))
+    let own = WebhookRule(isPrivateAllowed: false) { $0 == [8, 8, 8, 8] }
+    #expect(own.refuses("8.8.8.8") && !own.refuses("1.1.1.1"))
+    #expect(own.refuses("64:ff9b::808:808") && own.refuses("::ffff:8.8.8.8"))
   }
 
   @Test(arguments: [

@@ -127,6 +127,7 @@ import Testing
       case 1: .status(302)
       case 2: .cut
       case 3: .silence
+      case 4: .page
       default: .status(200)
       }
     }
@@ -166,6 +167,20 @@ import Testing
     #expect(good.firstIDs == Array(2...41))
     #expect(MonotonicClock.seconds() - begun < 20 && slow.requests.count == 4)
     #expect((gateway.webhooks.figures.waitingMicroseconds ?? 0) > 0)
+  }
+
+  @Test func `who waits longest since he had one is next, whatever the others missed`() async throws
+  {
+    let names = try (0..<3).map { try hook("https://example.com/\($0)").id }
+    let queue = WebhookQueue(connection)
+    try notify(1...3)
+    var served: [Int64] = []
+    for _ in 0..<4 {
+      let next = try #require(try queue.pending(limit: 1).deliveries.first)
+      served.append(next.webhookID)
+      try queue.record(DeliveryOutcome(next))
+    }
+    #expect(served == names + [names[0]])
   }
 
   @Test func `after 410 or five days of failures it is disabled, and a PUT brings what it missed`()

@@ -7,8 +7,17 @@ import Transport
 package struct WebhookRule: Sendable {
   /// Whether private networks may be called, and loopback without TLS.
   package var isPrivateAllowed: Bool
+  /// Whether an address is one of this machine: it lies behind the firewall, and what listens there
+  /// may trust who is local.
+  private let isOwn: @Sendable ([UInt8]) -> Bool
 
-  package init(isPrivateAllowed: Bool = false) { self.isPrivateAllowed = isPrivateAllowed }
+  package init(
+    isPrivateAllowed: Bool = false,
+    isOwn: @escaping @Sendable ([UInt8]) -> Bool = OwnAddresses.contains
+  ) {
+    self.isPrivateAllowed = isPrivateAllowed
+    self.isOwn = isOwn
+  }
 
   /// Where to connect, and what to ask there.
   struct Target: Sendable {
@@ -52,6 +61,7 @@ package struct WebhookRule: Sendable {
   func refuses(_ address: String) -> Bool {
     guard let bytes = NumericAddress.bytes(address) else { return true }
     if isPrivateAllowed { return Self.multicast.contains { $0.contains(address) } }
+    if isOwn(bytes) { return true }
     if bytes.count == 4 { return Self.reserved.contains { $0.contains(address) } }
     // Behind NAT64 an IPv4 address is the end of an IPv6 one.
     if Self.translated.contains(where: { $0.contains(address) }) {

@@ -44,7 +44,7 @@ package final class Webhooks: Sendable {
 
   /// At once, of all webhooks.
   private static let requestsMax = 32
-  /// Of what a receiver answers; it is not looked at.
+  /// Of what a receiver answers; it is not looked at, and cut off there.
   private static let answerBytesMax = 65_536
   private static let waitMilliseconds: Int32 = 60_000
   /// While another gateway delivers.
@@ -195,6 +195,7 @@ package final class Webhooks: Sendable {
       connectMilliseconds: options.deadlineMilliseconds, bodyBytesMax: Self.answerBytesMax,
       route: "webhook")
     request.body = body.bytes
+    request.needsBody = false
     return request
   }
 
