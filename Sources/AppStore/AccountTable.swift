@@ -94,26 +94,12 @@ package struct AccountTable {
     return found
   }
 
-  private static let lockUser = Statement(
-    name: "lock_user_of_accounts",
-    sql: """
-      select id
-      from app_user
-      where id = $1::bigint
-      for no key update
-      """)
-
   /// Makes one, empty.
   /// - Throws: `nameTaken`, `tooManyAccounts`, `invalid`, `store`.
   package func create(
     named name: String, market: PaperMarket
   ) throws(AppStoreError) -> PaperAccount {
-    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      _ = try connection.read(Self.lockUser, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
+    try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       let accounts = try all()
       if accounts.count >= Self.accountsMax { throw .tooManyAccounts(limit: Self.accountsMax) }
       if accounts.contains(where: { $0.name == name }) { throw .nameTaken(name) }

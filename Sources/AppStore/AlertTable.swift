@@ -89,15 +89,6 @@ package struct AlertTable {
 
   // MARK: Changes
 
-  private static let lockUser = Statement(
-    name: "lock_alert_user",
-    sql: """
-      select (select count(*) from alert where user_id = u.id and state <> 'deleted')
-      from app_user u
-      where u.id = $1::bigint
-      for no key update
-      """)
-
   private static let insert = Statement(
     name: "insert_alert",
     sql: """
@@ -108,6 +99,8 @@ package struct AlertTable {
         $1::bigint, $2::text, $3::text, $4::text, $5::numeric, $6::text,
         \(AlertColumns.arming)
       from \(AlertColumns.standing(symbol: "$2::text", source: "$3::text"))
+      where (select count(*) from alert where user_id = $1::bigint and state <> 'deleted')
+        < \(alertsMax)
       returning id
       """)
 
@@ -115,20 +108,15 @@ package struct AlertTable {
   /// - Throws: `tooManyAlerts`, `invalid`, `store`.
   package func create(_ request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
-    return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+    return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       var parameters = WireParameters()
       parameters.add { $0.int64(userID) }
-      let counts = try connection.read(
-        Self.lockUser, with: parameters, context: Self.context
-      ) { (row) throws(StoreError) in try row.int64() }
-      guard let count = counts.first, count < Self.alertsMax else {
-        throw .tooManyAlerts(limit: Self.alertsMax)
-      }
       request.add(to: &parameters)
       let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
         (row) throws(StoreError) in try row.int64()
       }
-      return try alert(ids.first ?? 0)
+      guard let id = ids.first else { throw .tooManyAlerts(limit: Self.alertsMax) }
+      return try alert(id)
     }
   }
 

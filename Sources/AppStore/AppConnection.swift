@@ -82,6 +82,28 @@ package final class AppConnection {
     }
   }
 
+  private static let lockUser = Statement(
+    name: "lock_user",
+    sql: """
+      select
+      from app_user
+      where id = $1::bigint
+      for no key update
+      """)
+
+  /// As one transaction, behind all others that change how much the user has: what `body` counts
+  /// stays so. Rows that name the user are written meanwhile, the broker's too.
+  func inTransaction<Value>(
+    ofUser id: Int64, _ context: String, body: () throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try inTransaction(context) { () throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(id) }
+      _ = try read(Self.lockUser, with: parameters, context: context) { (_) throws(StoreError) in }
+      return try body()
+    }
+  }
+
   func execute(_ sql: String, context: String) throws(AppStoreError) {
     do { try connection.execute(sql, context: context) } catch { throw .store(error) }
   }

@@ -1,10 +1,11 @@
 import Market
+import Platform
 import Postgres
-import Synchronization
 
 /// The database as the gateway's requests use it: one connection on a thread of its own, opened
 /// when it is needed and again after it was lost. While the database is unreachable a request fails
-/// at once: it is tried no more than once a second. So does one that finds too many before it.
+/// at once: it is tried no more than once a second. So does one that finds too many before it, or
+/// too many of its own client.
 package actor AppStore {
   private nonisolated let executor = ThreadExecutor(name: "app store")
   private let url: String
@@ -12,9 +13,34 @@ package actor AppStore {
   private var connection: AppConnection?
   private var failure: (error: StoreError, at: ContinuousClock.Instant)?
 
-  private nonisolated let pending = Atomic(0)
+  private nonisolated let pending = Locked(Pending())
 
   private nonisolated let pendingMax: Int
+
+  private struct Pending: Sendable {
+    var count = 0
+    var ofClients: [Int: Int] = [:]
+
+    /// - Returns: whether there was room: one client has a quarter of the places.
+    mutating func enter(_ client: Int?, of places: Int) -> Bool {
+      guard count < places else { return false }
+      if let client {
+        guard ofClients[client, default: 0] < max(places / 4, 1) else { return false }
+        ofClients[client, default: 0] += 1
+      }
+      count += 1
+      return true
+    }
+
+    mutating func leave(_ client: Int?) {
+      count -= 1
+      guard let client, let own = ofClients[client] else { return }
+      ofClients[client] = own > 1 ? own - 1 : nil
+    }
+  }
+
+  /// Whose request it is, as a hash; nil: nobody's.
+  @TaskLocal package static var client: Int?
 
   private static let retrySeconds = 1
   /// Of requests that wait or run: at milliseconds each, a fraction of a second.
@@ -42,12 +68,12 @@ package actor AppStore {
   package nonisolated func run<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(AppStoreError) -> Value {
-    let place = pending.add(1, ordering: .relaxed).newValue
-    defer { pending.subtract(1, ordering: .relaxed) }
-    guard place <= pendingMax else {
+    let client = Self.client
+    guard pending.withLock({ $0.enter(client, of: pendingMax) }) else {
       throw .store(
         StoreError(.transient, message: "too many requests are waiting", context: "app store"))
     }
+    defer { pending.withLock { $0.leave(client) } }
     return try await perform(body)
   }
 

@@ -253,27 +253,11 @@ package struct WatchlistTable {
 
   // MARK: What every change begins with
 
-  private static let lockUser = Statement(
-    name: "lock_user",
-    sql: """
-      select id
-      from app_user
-      where id = $1::bigint
-      for no key update
-      """)
-
   @discardableResult
   private func changing<Value>(
     _ body: () throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      _ = try connection.read(Self.lockUser, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
-      return try body()
-    }
+    try connection.inTransaction(ofUser: userID, Self.context, body: body)
   }
 
   private func changing<Value>(

@@ -66,7 +66,7 @@ extension Gateway {
       control: control, store: store, webhookRule: options.webhooks.rule
     ) { [memory] in memory.state.directory }
     let trading = TradingService(
-      url: options.databaseURL, store: store, memory: memory, pool: pool,
+      url: options.databaseURL, memory: memory, pool: pool,
       waitMilliseconds: options.commandMilliseconds)
     var parts = Parts()
     parts.routes =

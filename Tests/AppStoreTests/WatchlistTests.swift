@@ -248,6 +248,39 @@ import Testing
     #expect(served.withLock { $0 == (63, 37) })
   }
 
+  @Test func `a client has a quarter of the places, and the others have the rest`() async throws {
+    let database = try AppDatabase()
+    let store = AppStore(url: database.url, pendingMax: 8)
+    let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
+    let (served, refused) = (Locked<[Int: Int]>([:]), Locked(0))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await store.run { _ in
+          hasBegun.withLock { $0 = true }
+          go.wait()
+        }
+      }
+      while !hasBegun.withLock({ $0 }) { await Task.yield() }
+      for client in [1, 1, 1, 2, 2] {
+        group.addTask {
+          await AppStore.$client.withValue(client) {
+            do throws(AppStoreError) {
+              try await store.run { _ in }
+              served.withLock { $0[client, default: 0] += 1 }
+            } catch {
+              refused.withLock { $0 += 1 }
+            }
+          }
+        }
+      }
+      while refused.withLock({ $0 }) < 1 { await Task.yield() }
+      go.signal()
+      try await group.waitForAll()
+    }
+    #expect(served.withLock { $0 } == [1: 2, 2: 2] && refused.withLock { $0 } == 1)
+    try await AppStore.$client.withValue(1) { try await store.run { _ in } }
+  }
+
   @Test func `a database that refused is tried again after a second, not before`() async throws {
     let database = try StoreDatabase()
     let clock = Locked(ContinuousClock.now)

@@ -32,7 +32,9 @@ package struct AccessMiddleware: MiddlewareProtocol {
       var context = context
       context.principal = principal
       return try await QueryPool.$client.withValue(verdict.key) {
-        try await next(request, context)
+        try await AppStore.$client.withValue(verdict.key.hashValue) {
+          try await next(request, context)
+        }
       }
     }
   }

@@ -22,10 +22,10 @@ package struct TradingService: Sendable {
 
   /// - Parameter waitMilliseconds: how long a request waits for the broker.
   package init(
-    url: String, store: AppStore, memory: MarketMemory, pool: QueryPool, waitMilliseconds: Int
+    url: String, memory: MarketMemory, pool: QueryPool, waitMilliseconds: Int
   ) {
-    self.store = store
-    reads = store
+    reads = AppStore(url: url)
+    store = reads
     changes = AppStore(url: url, pendingMax: OutcomeWaiters.waitingMax)
     self.memory = memory
     self.pool = pool
