@@ -131,7 +131,7 @@ import Testing
       "alert-bad", "/v1/alerts", status: 400, method: .post,
       body: #"{"stockSymbol":"600000.SH","condition":"equal","threshold":"12.50"}"#),
     Case(
-      "alert-threshold", "/v1/alerts", status: 422, method: .post,
+      "alert-threshold", "/v1/alerts", status: 400, method: .post,
       body: #"{"stockSymbol":"600000.SH","condition":"above","threshold":"x"}"#),
     Case(
       "alert-no-symbol", "/v1/alerts", status: 409, method: .post,

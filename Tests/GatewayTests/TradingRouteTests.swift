@@ -130,6 +130,32 @@ import Testing
     #expect(try fixture.served.database.value("select count(*) from candled_app.command") == "0")
   }
 
+  @Test("a body that is not as expected is refused with the field, and what was expected")
+  func bodies() async throws {
+    let fixture = try await TradingFixture(hasBroker: false)
+    let order = #"{"stockSymbol":"sh600000","side":"buy","type":"limit","quantity":100}"#
+    let cases = [
+      ("/v1/orders", order, "quantity", "a string", "100"),
+      ("/v1/orders", "{}", "stockSymbol", "a value", "nothing"),
+      (
+        "/v1/alerts", #"{"stockSymbol":"sh600000","condition":"over","threshold":"1"}"#,
+        "condition", "one of the values in /v1/openapi.json", "over"
+      ),
+      (
+        "/v1/alerts", #"{"stockSymbol":"sh600000","condition":"above","threshold":"1,5"}"#,
+        "threshold", "a decimal number above 0 in a string such as \"1769.040\"", "1,5"
+      ),
+      ("/v1/webhooks", #"{"url":7}"#, "url", "a string", "7"),
+      ("/v1/accounts", "[]", nil, nil, nil),
+    ]
+    for (path, body, field, expected, found) in cases {
+      let reply = try await fixture.ask(.post, path, body)
+      #expect(reply.status == 400 && reply.text("code") == "invalid_argument", "\(reply)")
+      #expect(reply.text("errors.0.field") == field, "\(reply)")
+      #expect(reply.text("errors.0.expected") == expected && reply.text("errors.0.found") == found)
+    }
+  }
+
   @Test("a request that the broker does not answer in time is accepted, and answered later")
   func pending() async throws {
     let fixture = try await TradingFixture(hasBroker: false, commandMilliseconds: 30)

@@ -176,12 +176,7 @@ package struct MineRoutes: Sendable {
   func decode<Body: Decodable>(
     _ type: Body.Type, from request: MineRequest
   ) throws(Problem) -> Body {
-    do {
-      return try JSONDecoder().decode(type, from: Data(request.body))
-    } catch {
-      throw Problem(
-        .badRequest, code: "invalid_argument", title: "the body is not the JSON that is expected")
-    }
+    try JSONBody.decode(type, from: Data(request.body))
   }
 }
 

@@ -100,20 +100,32 @@ extension MineRoutes {
       ]))
   private static let alertBody = Schema.either(
     .either(
-      body([.above, .below, .volumeAbove], threshold: .price),
-      body([.changePercentAbove, .changePercentBelow], threshold: .percent)),
+      body([.above, .below, .volumeAbove]), body([.changePercentAbove, .changePercentBelow])),
     .either(
-      body([.limitUpTouched, .limitUpOpened, .gap], threshold: nil),
-      body([.sourceStale], of: "source", threshold: nil)))
+      body([.limitUpTouched, .limitUpOpened, .gap]), body([.sourceStale], of: "source")))
 
+  /// - Parameter conditions: of one kind of threshold.
   private static func body(
-    _ conditions: [AlertCondition], of subject: String = "stockSymbol", threshold: TextPattern?
+    _ conditions: [AlertCondition], of subject: String = "stockSymbol"
   ) -> Schema {
     var members: [Schema.Member] = [
       .init(subject, .string), .init("condition", .choice(conditions.map(\.rawValue))),
       .init("repeat", .nullable(repeats), isRequired: false),
     ]
-    if let threshold { members.append(.init("threshold", .matching(threshold))) }
+    if let threshold = conditions[0].threshold {
+      members.append(.init("threshold", .matching(threshold)))
+    }
     return .object(members)
+  }
+}
+
+extension AlertCondition {
+  /// What a threshold must be; nil where it has none.
+  var threshold: TextPattern? {
+    switch self {
+    case .above, .below, .volumeAbove: .price
+    case .changePercentAbove, .changePercentBelow: .percent
+    case .limitUpTouched, .limitUpOpened, .gap, .sourceStale: nil
+    }
   }
 }

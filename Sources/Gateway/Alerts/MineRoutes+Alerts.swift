@@ -172,12 +172,8 @@ private struct AlertBody: Decodable {
   }
 
   func decimal() throws(Problem) -> ExactDecimal? {
-    guard let threshold else { return nil }
-    do {
-      return try ExactDecimal(threshold)
-    } catch {
-      throw .unstorable("threshold", expected: "a decimal number in a string such as \"1769.040\"")
-    }
+    guard let threshold, let pattern = condition.threshold else { return nil }
+    return try threshold.decimal("threshold", pattern)
   }
 }
 

@@ -21,12 +21,7 @@ struct TradingRequest: Sendable {
   /// - Throws: 400 where it is not the JSON that is expected.
   func body<Body: Decodable>(_ type: Body.Type) throws(Problem) -> Body {
     let json = arguments.body.isEmpty ? Array("{}".utf8) : arguments.body
-    do {
-      return try JSONDecoder().decode(type, from: Data(json))
-    } catch {
-      throw Problem(
-        .badRequest, code: "invalid_argument", title: "The body is not the JSON that is expected.")
-    }
+    return try JSONBody.decode(type, from: Data(json))
   }
 }
 

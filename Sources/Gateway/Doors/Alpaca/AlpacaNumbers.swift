@@ -46,13 +46,7 @@ enum AlpacaNumbers {
   static func decode<Body: Decodable>(_ type: Body.Type, from json: [UInt8]) throws(Problem) -> Body
   {
     let data = try quoted(json.isEmpty ? Array("{}".utf8) : json)
-    do {
-      return try JSONDecoder().decode(type, from: data)
-    } catch {
-      throw Problem(
-        .unprocessableContent, code: "invalid_argument",
-        title: "A field has another type than is expected.")
-    }
+    return try JSONBody.decode(type, from: data, orElse: .unprocessableContent)
   }
 
   /// A number in the document: what generators make of it is exact in binary.
