@@ -12,9 +12,9 @@ struct AppSchemaCommand: ParsableCommand {
     abstract: "Print the schema candled_app, apply it, or compare a database with it.",
     discussion: Help.discussion(
       """
-      Tokens, watchlists and preferences are in a schema of their own, candled_app, in the \
-      database that candled writes. Apply it once, after `candled schema apply`, and after an \
-      upgrade.
+      Tokens and what users keep, paper accounts too, are in a schema of their own, candled_app, \
+      in the database that candled writes. Apply it once, after `candled schema apply`, and after \
+      an upgrade.
       """,
       examples: [
         "candled-gateway schema apply --config candled.toml": "create the tables and the role",

@@ -32,7 +32,7 @@ struct CandledGateway: AsyncParsableCommand {
       EXIT STATUS:
       """ + ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined(),
       examples: [
-        "candled-gateway schema apply": "create what tokens and watchlists need, once",
+        "candled-gateway schema apply": "create what tokens and users need, once",
         "candled-gateway token create --name phone --scope market": "let an app in",
         "candled-gateway run --config candled.toml": "serve",
       ]),

@@ -32,12 +32,13 @@ struct TokenCommand: ParsableCommand {
       discussion: Help.discussion(
         """
         Prints the token to standard output, this once: it cannot be shown again. Scopes: market \
-        (read quotes and candles), account (watchlists and preferences), trade, admin.
+        (quotes and candles), account (watchlists, alerts, webhooks, and paper accounts to read), \
+        trade (change paper accounts), admin (nothing yet).
         """,
         examples: [
           "candled-gateway token create --name phone --scope market": "for reading the market",
           "candled-gateway token create --name laptop --scope market --scope account":
-            "and for watchlists",
+            "and for watchlists and alerts",
           "candled-gateway token create --name ci --scope market --days 30": "for 30 days",
         ]))
 
@@ -49,7 +50,7 @@ struct TokenCommand: ParsableCommand {
     @Option(help: "What it allows: market, account, trade or admin; may be repeated.")
     var scope: [TokenScope]
 
-    @Option(help: "Whose watchlists and preferences it opens.")
+    @Option(help: "Whose watchlists, alerts and accounts it opens: a user's tokens share them.")
     var user = "default"
 
     @Option(help: "Days after which it expires. (default: never)")
