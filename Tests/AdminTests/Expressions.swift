@@ -69,11 +69,17 @@ struct Expression {
 struct AlertRule {
   var fields: [String: String] = [:]
 
-  static func all(in text: String) throws -> [AlertRule] {
+  /// Those of a group.
+  static func all(in text: String, of group: String = "candled") throws -> [AlertRule] {
     var rules: [AlertRule] = []
+    var current = group
     for (number, line) in text.split(separator: "\n").enumerated() {
-      if line.hasPrefix("#") || line == "groups:" || line == "  - name: candled"
-        || line == "    rules:" || line == "        labels:" || line == "        annotations:"
+      if let name = line.wholeMatch(of: #/ {2}- name: ([a-z-]+)/#)?.output.1 {
+        current = String(name)
+      }
+      if current != group || line.hasPrefix("#") || line == "groups:"
+        || line == "  - name: \(group)" || line == "    rules:" || line == "        labels:"
+        || line == "        annotations:"
       {
         continue
       }

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import Operations
 import Testing
@@ -10,5 +11,26 @@ import Testing
     let table = GatewayMetrics.families.reference()
     let text = try String(contentsOf: page.standardized, encoding: .utf8)
     #expect(text.contains("\n## candled-gateway\n\n\(table)\n"), "\(table)")
+  }
+
+  /// Of a gateway whose broker leads and that calls webhooks.
+  private static var page: String {
+    var broker = BrokerFigures()
+    broker.term = 1
+    return GatewayMetrics.families.exposition(
+      of: GatewayReport(
+        state: MarketState(), ring: (bytes: 0, updates: 0), waiting: 0, requests: [:], streams: 0,
+        alerts: 0, notices: 0, commands: 0,
+        webhooks: Webhooks.Figures(delivered: 0, failed: 0, waitingMicroseconds: 0),
+        broker: broker, behindMicroseconds: 0))
+  }
+
+  @Test func `whatever an alert selects is on a page where everything happens`() throws {
+    let file = URL(filePath: #filePath).appending(path: "../../../config/alerts.yml")
+    let text = try String(contentsOf: file.standardized, encoding: .utf8)
+    let (page, selector) = (Self.page, /candled_gateway_\w+(?:\{[^}]*\})?/)
+    let selected = text.matches(of: selector).map { String($0.output) }
+    #expect(selected.count >= 5)
+    for series in selected { #expect(page.contains("\n\(series) "), "\(series)") }
   }
 }
