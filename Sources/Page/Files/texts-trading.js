@@ -26,7 +26,7 @@ export const tradingTexts = {
   openAccount: ["Open an account", "开立账户"],
   openAnother: ["Another account", "另开账户"],
   market_A: ["China, CNY", "A股，人民币"],
-  market_US: ["United States, USD: no orders yet", "美股，美元：暂不能下单"],
+  market_US: ["United States, USD", "美股，美元"],
 
   total_value: ["Total value", "总资产"],
   total_profitToday: ["Profit today", "今日盈亏"],
