@@ -223,9 +223,7 @@ extension PostgresRow {
       origin: try bool() ? .queuePurchase : .person)
     let worstPrice = try optionalNumeric()
     let settlesSameDay = try bool()
-    let instrument =
-      Instrument.classify(symbol)
-      ?? Instrument(symbol: symbol, exchange: .unitedStates, kind: .stock, board: .main)
+    guard let instrument = Instrument.classify(symbol) else { throw malformed() }
     let terms = FeeTerms(instrument: instrument, side: placed.side, day: try day())
     return LedgerOrder(
       placed, worstPrice: worstPrice, settlesSameDay: settlesSameDay, schedule: schedule,

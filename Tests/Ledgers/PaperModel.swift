@@ -4,7 +4,7 @@
 /// ordered, and computes what is frozen or free whenever it is asked. Fees are a second
 /// implementation.
 package struct PaperModel: Sendable {
-  package enum Kind: Sendable { case stock, fund, bond, american }
+  package enum Kind: Sendable { case stock, fund, bond }
 
   package struct Paper: Sendable {
     package let account: Int64
@@ -146,7 +146,7 @@ package struct PaperModel: Sendable {
 
   private static func charges(_ money: Int, _ order: Paper) -> Charges {
     let cents = cents(money)
-    if cents == 0 || order.kind == .american { return Charges() }
+    if cents == 0 { return Charges() }
     var charges = Charges()
     charges.commission = max(500, share(250, of: cents))
     if order.kind == .stock {

@@ -17,7 +17,6 @@ struct PaperInstrument: Sendable {
     PaperInstrument("sh600519", .stock), PaperInstrument("sz300750", .stock),
     PaperInstrument("bj920000", .stock), PaperInstrument("sh510300", .fund, places: 3),
     PaperInstrument("sz128136", .bond, settlesSameDay: true, places: 3),
-    PaperInstrument("AAPL", .american, settlesSameDay: true),
   ].compactMap { $0 }
 
   static let bySymbol = Dictionary(uniqueKeysWithValues: all.map { ($0.symbol, $0) })
@@ -25,14 +24,14 @@ struct PaperInstrument: Sendable {
   private init?(
     _ spelling: String, _ kind: PaperModel.Kind, settlesSameDay: Bool = false, places: UInt8 = 2
   ) {
-    guard let symbol = Symbol(spelling) else { return nil }
+    guard let symbol = Symbol(spelling), let instrument = Instrument.classify(symbol) else {
+      return nil
+    }
     self.symbol = symbol
     self.kind = kind
     self.settlesSameDay = settlesSameDay
     self.places = places
-    instrument =
-      Instrument.classify(symbol)
-      ?? Instrument(symbol: symbol, exchange: .unitedStates, kind: .stock, board: .main)
+    self.instrument = instrument
   }
 }
 
