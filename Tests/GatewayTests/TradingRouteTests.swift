@@ -135,17 +135,17 @@ import Testing
     let fixture = try await TradingFixture(hasBroker: false)
     let order = #"{"stockSymbol":"sh600000","side":"buy","type":"limit","quantity":100}"#
     let cases = [
-      ("/v1/orders", order, "quantity", "a string", "100"),
+      ("/v1/orders", order, "quantity", "a string", "another value"),
       ("/v1/orders", "{}", "stockSymbol", "a value", "nothing"),
       (
         "/v1/alerts", #"{"stockSymbol":"sh600000","condition":"over","threshold":"1"}"#,
-        "condition", "one of the values in /v1/openapi.json", "over"
+        "condition", "one of the values in /v1/openapi.json", "another value"
       ),
       (
         "/v1/alerts", #"{"stockSymbol":"sh600000","condition":"above","threshold":"1,5"}"#,
         "threshold", "a decimal number above 0 in a string such as \"1769.040\"", "1,5"
       ),
-      ("/v1/webhooks", #"{"url":7}"#, "url", "a string", "7"),
+      ("/v1/webhooks", #"{"url":7}"#, "url", "a string", "another value"),
       ("/v1/accounts", "[]", nil, nil, nil),
     ]
     for (path, body, field, expected, found) in cases {

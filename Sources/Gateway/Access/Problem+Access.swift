@@ -41,10 +41,10 @@ extension Problem {
   }
 
   /// Well-formed, and no value that can be stored.
-  static func unstorable(_ field: String, expected: String, found: String = "") -> Problem {
+  static func unstorable(_ field: String, expected: String) -> Problem {
     Problem(
       .unprocessableContent, code: "invalid_argument", title: "\(field): expected \(expected)",
-      faults: [Fault(field: field, expected: expected, found: found)])
+      faults: [Fault(field: field, expected: expected, found: "")])
   }
 
   static func bodyTooLarge(bytesMax: Int) -> Problem {

@@ -104,7 +104,7 @@ extension MineRoutes {
       throw Problem(.conflict, code: "url_refused", title: error.sentence)
     }
     guard target != nil else {
-      throw .unstorable("url", expected: WebhookRule.pattern.expectation, found: url)
+      throw .unstorable("url", expected: WebhookRule.pattern.expectation)
     }
     return url
   }

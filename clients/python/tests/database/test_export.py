@@ -47,7 +47,7 @@ def exported(folder, killed_after=None, behind=0):
     try:
         if not began.wait(START_SECONDS_MAX):
             raise AssertionError("the export did not begin")
-        while len(files(folder)) < behind and process.is_alive():
+        while len(paths(folder)) < behind and process.is_alive():
             time.sleep(0.001)
         start = time.monotonic()
         process.join(killed_after)
@@ -57,10 +57,14 @@ def exported(folder, killed_after=None, behind=0):
         process.join()
 
 
+def paths(folder):
+    """Of each file; without the lock."""
+    return [path for path in Path(folder).glob("*/*/*") if path.name != ".lock"]
+
+
 def files(folder):
-    """The bytes of each, by name; without the lock."""
-    return {path.name: path.read_bytes() for path in Path(folder).glob("*/*/*")
-            if path.name != ".lock"}
+    """The bytes of each, by name."""
+    return {path.name: path.read_bytes() for path in paths(folder)}
 
 
 class ExportTests(unittest.TestCase):
