@@ -19,10 +19,10 @@ package actor AppStore {
 
   private struct Pending: Sendable {
     var count = 0
-    var ofClients: [Int: Int] = [:]
+    var ofClients: [AccessKey: Int] = [:]
 
     /// - Returns: whether there was room: one client has a quarter of the places.
-    mutating func enter(_ client: Int?, of places: Int) -> Bool {
+    mutating func enter(_ client: AccessKey?, of places: Int) -> Bool {
       guard count < places else { return false }
       if let client {
         guard ofClients[client, default: 0] < max(places / 4, 1) else { return false }
@@ -32,15 +32,12 @@ package actor AppStore {
       return true
     }
 
-    mutating func leave(_ client: Int?) {
+    mutating func leave(_ client: AccessKey?) {
       count -= 1
       guard let client, let own = ofClients[client] else { return }
       ofClients[client] = own > 1 ? own - 1 : nil
     }
   }
-
-  /// Whose request it is, as a hash; nil: nobody's.
-  @TaskLocal package static var client: Int?
 
   private static let retrySeconds = 1
   /// Of requests that wait or run: at milliseconds each, a fraction of a second.
@@ -68,7 +65,7 @@ package actor AppStore {
   package nonisolated func run<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(AppStoreError) -> Value {
-    let client = Self.client
+    let client = AccessKey.current
     guard pending.withLock({ $0.enter(client, of: pendingMax) }) else {
       throw .store(
         StoreError(.transient, message: "too many requests are waiting", context: "app store"))

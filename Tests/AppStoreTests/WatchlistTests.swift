@@ -216,12 +216,12 @@ import Testing
     #expect(try await store.run(read) == [])
   }
 
-  @Test func `more than 64 requests at a time are refused, and the others are served`() async throws
-  {
-    let database = try AppDatabase()
-    let store = AppStore(url: database.url)
+  /// Requests of these clients while one of nobody's runs, which ends after so many were refused.
+  private func ask(
+    _ store: AppStore, as clients: [AccessKey?], untilRefused count: Int
+  ) async throws -> (served: [AccessKey?: Int], refused: Int) {
     let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
-    let served = Locked((done: 0, refused: 0))
+    let (served, refused) = (Locked<[AccessKey?: Int]>([:]), Locked(0))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         try await store.run { _ in
@@ -230,55 +230,41 @@ import Testing
         }
       }
       while !hasBegun.withLock({ $0 }) { await Task.yield() }
-      for _ in 0..<100 {
+      for client in clients {
         group.addTask {
-          do throws(AppStoreError) {
-            try await store.run { _ in }
-            served.withLock { $0.done += 1 }
-          } catch {
-            guard case .store(let cause) = error else { return }
-            served.withLock { $0.refused += cause.isTransient ? 1 : 0 }
-          }
-        }
-      }
-      while served.withLock({ $0.refused }) < 37 { await Task.yield() }
-      go.signal()
-      try await group.waitForAll()
-    }
-    #expect(served.withLock { $0 == (63, 37) })
-  }
-
-  @Test func `a client has a quarter of the places, and the others have the rest`() async throws {
-    let database = try AppDatabase()
-    let store = AppStore(url: database.url, pendingMax: 8)
-    let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
-    let (served, refused) = (Locked<[Int: Int]>([:]), Locked(0))
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        try await store.run { _ in
-          hasBegun.withLock { $0 = true }
-          go.wait()
-        }
-      }
-      while !hasBegun.withLock({ $0 }) { await Task.yield() }
-      for client in [1, 1, 1, 2, 2] {
-        group.addTask {
-          await AppStore.$client.withValue(client) {
+          await AccessKey.$current.withValue(client) {
             do throws(AppStoreError) {
               try await store.run { _ in }
               served.withLock { $0[client, default: 0] += 1 }
             } catch {
-              refused.withLock { $0 += 1 }
+              guard case .store(let cause) = error else { return }
+              refused.withLock { $0 += cause.isTransient ? 1 : 0 }
             }
           }
         }
       }
-      while refused.withLock({ $0 }) < 1 { await Task.yield() }
+      while refused.withLock({ $0 }) < count { await Task.yield() }
       go.signal()
       try await group.waitForAll()
     }
-    #expect(served.withLock { $0 } == [1: 2, 2: 2] && refused.withLock { $0 } == 1)
-    try await AppStore.$client.withValue(1) { try await store.run { _ in } }
+    return (served.withLock { $0 }, refused.withLock { $0 })
+  }
+
+  @Test func `more than 64 requests at a time are refused, and the others are served`() async throws
+  {
+    let store = AppStore(url: try AppDatabase().url)
+    let nobody = [AccessKey?](repeating: nil, count: 100)
+    let (served, refused) = try await ask(store, as: nobody, untilRefused: 37)
+    #expect(served == [nil: 63] && refused == 37)
+  }
+
+  @Test func `a client has a quarter of the places, and the others have the rest`() async throws {
+    let store = AppStore(url: try AppDatabase().url, pendingMax: 8)
+    let (one, other) = (AccessKey.token(1), AccessKey.address([192, 0, 2, 1]))
+    let (served, refused) = try await ask(
+      store, as: [one, one, one, other, other], untilRefused: 1)
+    #expect(served == [one: 2, other: 2] && refused == 1)
+    try await AccessKey.$current.withValue(one) { try await store.run { _ in } }
   }
 
   @Test func `a database that refused is tried again after a second, not before`() async throws {

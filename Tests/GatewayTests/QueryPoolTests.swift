@@ -1,3 +1,4 @@
+import AppStore
 import Dispatch
 import Market
 import Platform
@@ -15,7 +16,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       func ask(as client: AccessKey) {
         group.addTask {
-          try await QueryPool.$client.withValue(client) { try await pool.run { _ in } }
+          try await AccessKey.$current.withValue(client) { try await pool.run { _ in } }
         }
       }
       group.addTask {
@@ -30,7 +31,7 @@ import Testing
         while pool.waiting < count { await Task.yield() }
       }
       await #expect(throws: StoreError.self) {
-        try await QueryPool.$client.withValue(greedy) { try await pool.run { _ in } }
+        try await AccessKey.$current.withValue(greedy) { try await pool.run { _ in } }
       }
       for count in 3...4 {
         ask(as: other)

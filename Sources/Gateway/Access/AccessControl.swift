@@ -50,12 +50,6 @@ package struct AccessVerdict: Sendable {
   package let address: ClientAddress
 }
 
-/// Whom a limit counts.
-package enum AccessKey: Sendable, Hashable {
-  case token(Int64)
-  case address([UInt8])
-}
-
 /// The door of the gateway: every request passes here first. It knows tokens, tickets, limits and
 /// origins, and nothing of the market. Its state is in memory and bounded.
 package final class AccessControl: Sendable {

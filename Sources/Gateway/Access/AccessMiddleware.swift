@@ -31,10 +31,8 @@ package struct AccessMiddleware: MiddlewareProtocol {
     case .admitted(let principal):
       var context = context
       context.principal = principal
-      return try await QueryPool.$client.withValue(verdict.key) {
-        try await AppStore.$client.withValue(verdict.key.hashValue) {
-          try await next(request, context)
-        }
+      return try await AccessKey.$current.withValue(verdict.key) {
+        try await next(request, context)
       }
     }
   }

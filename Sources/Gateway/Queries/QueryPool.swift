@@ -3,6 +3,7 @@
 /// Each connection blocks a thread of its own. Who finds all of them busy waits in a queue of
 /// bounded length, and is refused where that is full: a slow database must not gather requests.
 
+import AppStore
 import HTTPTypes
 import Logging
 import Market
@@ -34,9 +35,6 @@ package final class QueryPool: Sendable {
     let client: AccessKey?
   }
 
-  /// Whose request the queries of a task are for.
-  @TaskLocal static var client: AccessKey?
-
   private let queue: Locked<Queue>
   private let waitingMax: Int
   private let log: Logger
@@ -67,7 +65,7 @@ package final class QueryPool: Sendable {
   }
 
   private func acquire() async throws(StoreError) -> QueryConnection {
-    let (waitingMax, client) = (waitingMax, Self.client)
+    let (waitingMax, client) = (waitingMax, AccessKey.current)
     // Looked at before waiting, so that nobody waits who is refused.
     enum Place {
       case free(QueryConnection)
