@@ -11,7 +11,7 @@ enum JSONBody {
     do {
       return try JSONDecoder().decode(type, from: json)
     } catch {
-      let fault = (error as? DecodingError).flatMap { firstFault(of: $0, in: json) }
+      let fault = (error as? DecodingError).flatMap { firstFault(of: $0) }
       throw Problem(
         status, code: "invalid_argument",
         title: fault.map { "\($0.field): expected \($0.expected)" }
@@ -20,16 +20,16 @@ enum JSONBody {
     }
   }
 
-  /// nil of a body that is no JSON, or no object.
-  private static func firstFault(of error: DecodingError, in json: Data) -> Problem.Fault? {
+  /// nil of a body that is no JSON, or no object. What was sent may be a secret at a wrong place:
+  /// it is not sent back.
+  private static func firstFault(of error: DecodingError) -> Problem.Fault? {
     switch error {
     case .keyNotFound(let key, let context):
-      return fault(at: context.codingPath + [key], expected: "a value", in: json)
+      return fault(at: context.codingPath + [key], expected: "a value", found: "nothing")
     case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-      return fault(at: context.codingPath, expected: name(of: type), in: json)
+      return fault(at: context.codingPath, expected: name(of: type))
     case .dataCorrupted(let context):
-      return fault(
-        at: context.codingPath, expected: "one of the values in /v1/openapi.json", in: json)
+      return fault(at: context.codingPath, expected: "one of the values in /v1/openapi.json")
     @unknown default: return nil
     }
   }
@@ -44,17 +44,11 @@ enum JSONBody {
   }
 
   private static func fault(
-    at path: [any CodingKey], expected: String, in json: Data
+    at path: [any CodingKey], expected: String, found: String = "another value"
   ) -> Problem.Fault? {
     if path.isEmpty { return nil }
-    let document = try? JSONSerialization.jsonObject(with: json)
-    let found = path.reduce(document) { value, key in
-      key.intValue.map { (value as? [Any])?[$0] } ?? (value as? [String: Any])?[key.stringValue]
-    }
     let field = path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
       .joined(separator: ".").replacing(".[", with: "[")
-    // What was sent may be a secret at a wrong place: it is not sent back.
-    return Problem.Fault(
-      field: field, expected: expected, found: found == nil ? "nothing" : "another value")
+    return Problem.Fault(field: field, expected: expected, found: found)
   }
 }
