@@ -187,6 +187,9 @@ extension JSONWriter {
     case .matching(let pattern): member("pattern") { $0.string(pattern.expression) }
     case .choice(let names): member("enum") { $0.strings(names) }
     case .moment:
+      // `Timestamp.namedSeconds`.
+      member("not") { years in years.object { $0.member("pattern") { $0.string("^(0001|9999)-") } }
+      }
       member("anyOf") { choices in
         choices.array { choices in
           for format in ["date-time", "date"] {
