@@ -135,6 +135,12 @@ package struct DayReading: Sendable, Hashable {
     self.day = day
     self.volume = volume
   }
+
+  /// - Parameter limit: by the name of today. A day that went above it had another, or none.
+  package mutating func setLimitUp(_ limit: ExactDecimal?) {
+    limitUp = limit
+    if let limit, let high, high > limit { limitUp = nil }
+  }
 }
 
 package struct MinuteExtremes: Sendable, Hashable {

@@ -91,6 +91,15 @@ struct AlertTests {
     #expect(later.evidence(in: open) != nil)
   }
 
+  @Test func `a day that went above the limit of today's name had another, or none`() {
+    for (high, limit) in [(Int64(1_100), Optional(price(1_100))), (1_101, nil)] {
+      var seen = reading(last: 1_050, high: high)
+      seen.setLimitUp(price(1_100))
+      #expect(seen.limitUp == limit)
+      #expect((alert(.limitUpTouched).evidence(in: seen) != nil) == (limit != nil))
+    }
+  }
+
   @Test func `a seal that opened and closed between two polls is in the minutes`() {
     func minute(_ number: Int, _ high: Int64, _ low: Int64) -> MinuteExtremes {
       MinuteExtremes(

@@ -122,10 +122,7 @@ extension MineRoutes {
 extension AlertCondition {
   /// What a threshold must be; nil where it has none.
   var threshold: TextPattern? {
-    switch self {
-    case .above, .below, .volumeAbove: .price
-    case .changePercentAbove, .changePercentBelow: .percent
-    case .limitUpTouched, .limitUpOpened, .gap, .sourceStale: nil
-    }
+    if !hasThreshold { return nil }
+    return self == .changePercentAbove || self == .changePercentBelow ? .percent : .price
   }
 }

@@ -65,10 +65,7 @@ struct NoticeWriter {
     for (id, row) in try evidence.days(of: wanted) {
       guard let place = places[id] else { continue }
       var reading = row
-      // By the name of today: what was above that limit had another, or none.
-      reading.limitUp = state.limitUp(of: place, in: reading).flatMap { limit in
-        reading.high.map { $0 > limit } == true ? nil : limit
-      }
+      reading.setLimitUp(state.limitUp(of: place, in: reading))
       let today = state.reading(of: place)?.reading.day
       if let today, reading.day > today { continue }
       let seen = book.look(
