@@ -14,9 +14,9 @@ struct OrderBody: Decodable {
   var stopPrice: String?
 
   /// Market orders as the exchanges name them; which exchange takes which is a rule of its own.
-  private static let exchangeKinds = OrderKind.allCases.filter(\.isMarket)
-  private static let marketTypes = ["market"] + exchangeKinds.map(\.name)
-  static let types = marketTypes + ["limit", "stop", "stop_limit"]
+  private static let marketTypes =
+    ["market"] + OrderKind.allCases.filter(\.isMarket).map(\.name)
+  private static let types = marketTypes + ["limit", "stop", "stop_limit"]
 
   /// By what they need.
   static let schema = Schema.either(
@@ -66,17 +66,12 @@ struct OrderBody: Decodable {
   }
 
   /// A market order meets the best five levels, and what is left is cancelled.
-  static func kind(_ type: String) throws(Problem) -> OrderKind {
-    switch type {
-    case "market": return .fiveBestThenCancel
-    case "limit": return .limit
-    case "stop": return .stop
-    case "stop_limit": return .stopLimit
-    default:
-      if let kind = exchangeKinds.first(where: { $0.name == type }) { return kind }
-      throw .invalid(
-        "type", expected: "one of \(types.joined(separator: ", "))", found: type)
+  private static func kind(_ type: String) throws(Problem) -> OrderKind {
+    if type == "market" { return .fiveBestThenCancel }
+    guard let kind = OrderKind.allCases.first(where: { $0.name == type }) else {
+      throw .invalid("type", expected: "one of \(types.joined(separator: ", "))", found: type)
     }
+    return kind
   }
 
   static func named<Value: CaseIterable>(
