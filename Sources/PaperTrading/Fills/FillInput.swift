@@ -108,21 +108,16 @@ extension MarketRow {
     var line = """
       at=\(row.stamp.day)/\(row.stamp.secondOfDay)/\(row.stamp.sequence) \
       previous=\(row.previousClose) last=\(row.last) high=\(row.high) low=\(row.low) \
-      volume=\(row.volume) turnover=\(row.turnover)
+      volume=\(row.volume) turnover=\(row.turnover) \
+      bids=\(Self.text(row.bids)) asks=\(Self.text(row.asks)) \
+      rounding=\(row.rounding.volume)/\(row.rounding.turnover) trading=\(row.trading.name)
       """
-    line += " bids="
-    Self.append(row.bids, to: &line)
-    line += " asks="
-    Self.append(row.asks, to: &line)
-    line += " rounding=\(row.rounding.volume)/\(row.rounding.turnover) trading=\(row.trading.name)"
     if let band { line += " band=\(band.lower)/\(band.upper)" }
     return line
   }
 
-  private static func append(_ levels: [BookLevel], to line: inout String) {
-    for (place, level) in levels.enumerated() {
-      line += place == 0 ? "\(level.price):\(level.volume)" : ",\(level.price):\(level.volume)"
-    }
+  private static func text(_ levels: [BookLevel]) -> String {
+    levels.map { "\($0.price):\($0.volume)" }.joined(separator: ",")
   }
 
   private static func levels(_ text: Substring?) -> [BookLevel]? {
