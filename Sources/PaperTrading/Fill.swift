@@ -48,11 +48,13 @@ package enum FillEvent: Sendable, Hashable {
   case cancelled(order: Int64)
   /// A stop order whose price was reached.
   case released(order: Int64)
+  /// One that was released by a row that was taken out since.
+  case heldAgain(order: Int64)
 
   package var order: Int64 {
     switch self {
     case .pending(let fill), .dropped(let fill), .booked(let fill), .reversed(let fill): fill.order
-    case .cancelled(let order), .released(let order): order
+    case .cancelled(let order), .released(let order), .heldAgain(let order): order
     }
   }
 }

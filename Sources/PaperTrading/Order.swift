@@ -47,6 +47,11 @@ package enum Side: Int16, Sendable, CaseIterable {
   case sell = 2
 
   package var name: String { self == .buy ? "buy" : "sell" }
+
+  /// Whether an order with that limit would trade at `price`.
+  func reaches(_ price: ExactDecimal, from limit: ExactDecimal) -> Bool {
+    self == .buy ? price <= limit : price >= limit
+  }
 }
 
 /// What an order asks of the book. Which exchange accepts which is a table of `Rules`.

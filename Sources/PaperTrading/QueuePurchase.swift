@@ -10,7 +10,7 @@ package struct QueuePurchase: Sendable, Hashable {
   package enum Trigger: Sendable, Hashable {
     /// The last price is at limit-up, or below it by at most so many thousandths of it.
     case near(permille: Int64)
-    /// At limit-up with no ask for so many seconds; 0: at once.
+    /// At limit-up with no ask for so many seconds since it was armed; 0: at once.
     case sealed(seconds: Int32)
     /// Sealed, with at most so many shares in the queue.
     case queueAtMost(ExactDecimal)
@@ -45,16 +45,22 @@ package struct QueuePurchase: Sendable, Hashable {
   }
 
   /// Whether the row shows what it waits for, by what the watch has just seen.
-  package func fires(on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch) -> Bool {
+  /// - Parameter armedSecond: of the row's day. Nobody may have watched before.
+  package func fires(
+    on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch, armedSecond: Int32 = 0
+  ) -> Bool {
     let second = snapshot.stamp.secondOfDay
     guard snapshot.trading == .normal, snapshot.last.isPositive,
       window.map({ $0.contains(second) }) ?? true
     else { return false }
-    return triggers.contains { fires($0, on: snapshot, limitUp: limitUp, watch: watch) }
+    return triggers.contains {
+      fires($0, on: snapshot, limitUp: limitUp, watch: watch, armedSecond: armedSecond)
+    }
   }
 
   private func fires(
-    _ trigger: Trigger, on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch
+    _ trigger: Trigger, on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch,
+    armedSecond: Int32
   ) -> Bool {
     switch trigger {
     case .near(let permille):
@@ -62,7 +68,9 @@ package struct QueuePurchase: Sendable, Hashable {
       guard let bound = try? limitUp * factor else { return false }
       return snapshot.last >= bound
     case .sealed(let seconds):
-      return watch.sealedSince.map { snapshot.stamp.secondOfDay - $0 >= seconds } ?? false
+      return watch.sealedSince.map {
+        snapshot.stamp.secondOfDay - max($0, armedSecond) >= seconds
+      } ?? false
     case .queueAtMost(let shares):
       return watch.isSealed && SealWatch.queue(in: snapshot, at: limitUp) <= shares
     case .queueWorthAtMost(let money):

@@ -127,6 +127,35 @@ import Testing
     #expect(quantities(events, booked: false) == [100, 100])
   }
 
+  @Test(arguments: zip([Int64(990), 1001], [Int64(200), 100]))
+  func `an order that was cancelled takes offers that it would have reached, and no others`(
+    limit: Int64, filled: Int64
+  ) throws {
+    var account = try account()
+    let asks: [(Int64, Int64)] = [(1002, 300)]
+    account.enter(try order(1, 200, limit: limit))
+    _ = account.accept(row(1, volume: 100, at: 1000, bids: [(990, 500)], asks: asks))
+    account.cancel(1)
+    account.enter(try order(2, 200, limit: 1001))
+    let events = account.accept(
+      row(2, volume: 100, at: 1000, bids: [(990, 500)], asks: [(1001, 300)]))
+    #expect(quantities(events, booked: false) == [filled])
+  }
+
+  @Test func `what a halt ends with is an auction, of which no place in the queue is known`() throws
+  {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1000))
+    _ = account.accept(row(1, volume: 100, at: 1001, bids: [(1000, 100)]))
+    var halt = row(2, volume: 100, at: 1001)
+    halt.trading = .halted
+    _ = account.accept(halt)
+    let resumed = account.accept(row(3, volume: 500_100, at: 950, bids: [(949, 100)]))
+    #expect(quantities(resumed, booked: false) == [])
+    let later = account.accept(row(4, volume: 501_100, at: 950, bids: [(949, 100)]))
+    #expect(quantities(later, booked: false) == [500], "trades behind it count")
+  }
+
   @Test(arguments: [
     (OrderKind.limit, TimeInForce.immediateOrCancel, [Int64(200)]),
     (.limit, .fillOrKill, []), (.allOrCancel, .day, []), (.fiveBestThenCancel, .day, [200]),

@@ -25,11 +25,12 @@ import Testing
   }
 
   private func account(
-    _ kind: OrderKind, entersAt: Int = 0, isReleased: Bool = false, code: String = "sz000001"
+    _ kind: OrderKind, entersAt: Int = 0, isReleased: Bool = false, code: String = "sz000001",
+    force: TimeInForce = .day
   ) throws -> AccountOrders {
     let instrument = try #require(Symbol(code).flatMap(Instrument.classify))
     let order = Order(
-      id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: kind,
+      id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: kind, timeInForce: force,
       quantity: ExactDecimal(100), limit: kind == .stop ? nil : Self.price(1001),
       stop: kind.isStop ? Self.price(1000) : nil)
     var account = AccountOrders(instrument)
@@ -91,6 +92,29 @@ import Testing
   @Test func `an order that came before noon is filled from the book of noon`() throws {
     var account = try account(.limit, entersAt: Self.noon - 3)
     #expect(stamps(&account, [row(Self.noon + 9, volume: 900)]) == [Self.noon + 9])
+  }
+
+  @Test(arguments: [
+    (OrderKind.fiveBestThenCancel, TimeInForce.day), (.ownBest, .day), (.limit, .fillOrKill),
+    (.limit, .immediateOrCancel),
+  ])
+  func `an order for the book of its moment is not filled from that behind the closing auction`(
+    kind: OrderKind, force: TimeInForce
+  ) throws {
+    var account = try account(kind, entersAt: Self.close - 182, force: force)
+    let events = account.accept(row(Self.close + 3, volume: 900))
+    #expect(events == [])
+    #expect(account.accept(row(Self.close + 6, volume: 900)) == [.cancelled(order: 1)])
+    #expect(!account.isActive(1))
+  }
+
+  @Test func `of a first row behind the close it is not known what the auction traded`() throws {
+    var account = try account(.limit, entersAt: Self.close - 60)
+    let events = account.accept(row(Self.close, volume: 1_000_000))
+    let isAssumed = events.contains { event in
+      if case .pending(let fill) = event { fill.evidence.basis == .smallOrder } else { false }
+    }
+    #expect(!isAssumed, "\(events)")
   }
 
   @Test func `nothing is filled where nothing is matched`() throws {

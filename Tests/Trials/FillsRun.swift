@@ -86,6 +86,7 @@ struct FillsRun {
   }
 
   private mutating func placeOrder(_ place: Int, at index: Int) {
+    if !ghosts.isEmpty, random.chance(perMille: 500) { cancelFirst() }
     let ticks = limitTicks()
     let lots = random.chance(perMille: 200) ? random.around(100) : random.around(15)
     let order = Order(
@@ -100,6 +101,14 @@ struct FillsRun {
     orders.enter(resting)
     ghosts.append(Ghost(order: resting, acceptedBefore: index, ticks: ticks))
     tally.orders += 1
+  }
+
+  /// What it may have taken stays taken from the orders behind it.
+  private mutating func cancelFirst() {
+    let ghost = ghosts[0]
+    ghosts[0].hasEntered = true
+    orders.cancel(ghost.order.order.id)
+    actual?.cancel(id: ghost.bookID, isBuy: side == .buy, price: ghost.ticks)
   }
 
   /// At the limit, or around the best prices.
@@ -247,7 +256,7 @@ extension FillsRun {
       case .reversed(let fill):
         tally.reversed += 1
         change(fill.order) { $0.booked -= fill.quantity.units }
-      case .cancelled, .released:
+      case .cancelled, .released, .heldAgain:
         complaints.append("a limit order is \(event)")
       }
     }

@@ -201,6 +201,9 @@ extension AccountOrders {
     for case .booked(let fill) in booked.reversed() where !standing.contains(.booked(fill)) {
       changes.append(.reversed(fill))
     }
+    for case .released(let order) in booked where !standing.contains(.released(order: order)) {
+      changes.append(.heldAgain(order: order))
+    }
     let known = Set(booked)
     let shown = Set(pending)
     for index in kept.indices {

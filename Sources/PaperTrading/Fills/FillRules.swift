@@ -24,9 +24,10 @@ package enum FillRules {
     let left = (try? evidence[.own] - evidence[.filled]) ?? .zero
     switch evidence.basis {
     case .passive, .limitQueue:
-      guard let counted = counted(by: evidence) else { return .zero }
-      let total = evidence.basis == .passive ? counted / 2 : counted
-      return due(total - shares(evidence, .yields), evidence)
+      guard let interval = Interval(evidence) else { return .zero }
+      let queue = Queue(evidence)
+      return ExactDecimal(
+        due(of: queue, counted: count(in: interval, of: queue, side: evidence.side)))
     case .book:
       let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
       return min(left, ExactDecimal(max(offered - shares(evidence, .taken), 0)))
@@ -49,20 +50,35 @@ package enum FillRules {
     evidence[name].wholeShares
   }
 
-  /// Volume that has certainly come to the order's place since it entered, this interval included.
+  /// Shares of a queue that are certain and not filled, once so many have come to its place.
+  static func due(of queue: Queue, counted: Int64) -> Int64 {
+    let total = queue.isAtLimit ? counted : counted / 2
+    return max(min(queue.own, total - queue.yields) - queue.filled, 0)
+  }
+
+  /// Volume that has certainly come to a queue's place since it entered, an interval included.
   ///
   /// At the limit price no order can stand before it at a better one, so that each share beyond the
   /// front is its own. Elsewhere a share can be counted twice: an ask that the order would have
   /// taken rests in the public book and is lifted by a buyer, who otherwise would have stood before
-  /// it and taken the next sale. Hence the half of `counted` there.
-  static func counted(by evidence: FillEvidence) -> Int64? {
-    guard let interval = Interval(evidence) else { return nil }
-    let (limit, side) = (evidence[.limit], evidence.side)
-    let reaching = interval.certain(at: limit, side: side)
+  /// it and taken the next sale. Hence the half of it there.
+  static func count(in interval: Interval, of queue: Queue, side: Side) -> Int64 {
+    let reaching = interval.certain(at: queue.limit, side: side)
     // Without a front it is worse than the five levels: only what traded beyond it counts.
-    let past = evidence.numbers[.front].map { max(reaching - $0.wholeShares, 0) } ?? 0
+    let past = queue.front.map { max(reaching - $0, 0) } ?? 0
     let beyond =
-      evidence.basis == .passive ? interval.certain(at: limit, side: side, ticksBeyond: 1) : 0
-    return shares(evidence, .counted) + max(past, beyond)
+      queue.isAtLimit ? 0 : interval.certain(at: queue.limit, side: side, ticksBeyond: 1)
+    return queue.counted + max(past, beyond)
+  }
+}
+
+extension Queue {
+  /// As it was before the interval of its evidence.
+  fileprivate init(_ evidence: FillEvidence) {
+    self.init(
+      limit: evidence[.limit], isAtLimit: evidence.basis == .limitQueue,
+      own: evidence[.own].wholeShares, filled: evidence[.filled].wholeShares,
+      front: evidence.numbers[.front]?.wholeShares, counted: evidence[.counted].wholeShares,
+      yields: evidence[.yields].wholeShares)
   }
 }

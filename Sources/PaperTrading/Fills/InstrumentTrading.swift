@@ -100,11 +100,14 @@ extension InstrumentTrading {
     guard kept.count > 1, let newest = kept.last else { return false }
     let candidate = kept[kept.count - 2]
     let stamp = candidate.snapshot.stamp
+    let armedSecond =
+      armedAt.shanghaiDay == stamp.day ? Int32(armedAt.shanghaiSecondOfDay) : 0
     return armedAt < Timestamp(day: stamp.day, secondOfDay: Int(stamp.secondOfDay))
       && !newest.snapshot.contradicts(candidate.snapshot)
       && [candidate, newest].allSatisfy { seen in
         seen.row.band.map {
-          purchase.fires(on: seen.snapshot, limitUp: $0.upper, watch: seen.seal)
+          purchase.fires(
+            on: seen.snapshot, limitUp: $0.upper, watch: seen.seal, armedSecond: armedSecond)
         } ?? false
       }
   }
@@ -137,7 +140,10 @@ extension InstrumentTrading {
       let earlier = try? order.quantity - resting.quantity,
       let possible = try? earlier + resting.possible(in: last.snapshot)
     else { return nil }
-    return OrderProgress(possible: possible)
+    // At other prices a better order may come before it, so that nobody asks: not to be written
+    // with each row.
+    let ahead = resting.queue.flatMap { $0.isAtLimit ? $0.front : nil }
+    return OrderProgress(possible: possible, ahead: ahead)
   }
 }
 
@@ -146,17 +152,24 @@ package struct OrderProgress: Sendable, Hashable {
   /// What some flow of orders would have given it, on all its days: those before with what was
   /// certain on them.
   package let possible: ExactDecimal
+  /// In the queue at the price limit: at most so many shares stand before it.
+  package let ahead: Int64?
 
-  init(possible: ExactDecimal) { self.possible = possible }
+  init(possible: ExactDecimal, ahead: Int64? = nil) {
+    self.possible = possible
+    self.ahead = ahead
+  }
 
-  /// `possible=200`.
-  package var text: String { "possible=\(possible)" }
+  /// `possible=200 ahead=1200`.
+  package var text: String {
+    "possible=\(possible)" + (ahead.map { " ahead=\($0)" } ?? "")
+  }
 
-  /// nil for what is none. Older ones have more words.
+  /// nil for what is none.
   package init?(text: String) {
     guard let values = WordValues(text.split(separator: " ")),
       let possible = values.decimal("possible")
     else { return nil }
-    self.init(possible: possible)
+    self.init(possible: possible, ahead: values.integer("ahead"))
   }
 }

@@ -15,23 +15,44 @@ struct Interval {
 
   /// nil where a number is finer than any exchange publishes.
   init?(_ evidence: FillEvidence) {
-    guard let volumeBefore = evidence[.volumeBefore].wide(places: 0),
-      let volumeAfter = evidence[.volumeAfter].wide(places: 0),
-      let turnoverBefore = evidence[.turnoverBefore].wide(places: Self.places),
-      let turnoverAfter = evidence[.turnoverAfter].wide(places: Self.places),
-      let volumeSlack = evidence[.volumeSlack].wide(places: 0),
-      let turnoverSlack = evidence[.turnoverSlack].wide(places: Self.places),
-      let low = evidence[.low].wide(places: Self.places),
-      let high = evidence[.high].wide(places: Self.places),
-      let tick = evidence[.tick].wide(places: Self.places)
+    self.init(
+      volume: (evidence[.volumeBefore], evidence[.volumeAfter], evidence[.volumeSlack]),
+      turnover: (evidence[.turnoverBefore], evidence[.turnoverAfter], evidence[.turnoverSlack]),
+      prices: (evidence[.low], evidence[.high], evidence[.tick]), side: evidence.side)
+  }
+
+  /// The same that `Queue.evidence` would give.
+  init?(_ pair: SnapshotPair, side: Side, instrument: Instrument) {
+    let (before, after, slack) = (pair.before, pair.after, pair.slack(of: instrument))
+    self.init(
+      volume: (before.volume, after.volume, slack.volume),
+      turnover: (before.turnover, after.turnover, slack.turnover),
+      prices: (after.low, after.high, instrument.tickSize), side: side)
+  }
+
+  private typealias Totals = (before: ExactDecimal, after: ExactDecimal, slack: ExactDecimal)
+
+  private init?(
+    volume: Totals, turnover: Totals,
+    prices: (low: ExactDecimal, high: ExactDecimal, tick: ExactDecimal), side: Side
+  ) {
+    guard let volumeBefore = volume.before.wide(places: 0),
+      let volumeAfter = volume.after.wide(places: 0),
+      let turnoverBefore = turnover.before.wide(places: Self.places),
+      let turnoverAfter = turnover.after.wide(places: Self.places),
+      let volumeSlack = volume.slack.wide(places: 0),
+      let turnoverSlack = turnover.slack.wide(places: Self.places),
+      let low = prices.low.wide(places: Self.places),
+      let high = prices.high.wide(places: Self.places),
+      let tick = prices.tick.wide(places: Self.places)
     else { return nil }
     let shares = volumeAfter - volumeBefore
     let amount = turnoverAfter - turnoverBefore
-    volume = max(shares - volumeSlack, 0)...max(shares + volumeSlack, 0)
+    self.volume = max(shares - volumeSlack, 0)...max(shares + volumeSlack, 0)
     let (least, most) = (amount - turnoverSlack, amount + turnoverSlack)
-    money = evidence.side == .buy ? least...most : -most...(-least)
-    self.low = evidence.side == .buy ? low : -high
-    self.high = evidence.side == .buy ? high : -low
+    money = side == .buy ? least...most : -most...(-least)
+    self.low = side == .buy ? low : -high
+    self.high = side == .buy ? high : -low
     self.tick = tick
   }
 
@@ -71,7 +92,7 @@ struct Interval {
 extension ExactDecimal {
   /// The units it has at `places`; nil if it has more places than that.
   func wide(places: UInt8) -> Int128? {
-    let plain = normalized
+    let plain = scale <= places ? self : normalized
     guard plain.scale <= places else { return nil }
     return (plain.scale..<places).reduce(Int128(plain.units)) { units, _ in units * 10 }
   }

@@ -28,15 +28,24 @@ struct OrderWorld: Sendable, Hashable {
   /// In the order of their acceptance, which is that of their ids.
   var orders: [RestingOrder] = []
   private(set) var last: Snapshot?
-  /// What the account's ended orders of the day may have taken, by their side. It stays taken: who
-  /// would have got it stands before later orders, or has taken what they would meet.
-  private(set) var spent: [Side: Int64] = [:]
+  /// What the account's ended orders of the day may have taken, by their side and limit. It stays
+  /// taken: who would have got it stands before later orders, or has taken what they would meet.
+  private(set) var spent: [Side: [ExactDecimal: Claim]] = [:]
+
+  /// What orders claim of trades and offers.
+  struct Claim: Sendable, Hashable {
+    /// Of those that reach the limit.
+    var own: Int64 = 0
+    /// Of all others.
+    var filled: Int64 = 0
+  }
 
   init(_ instrument: Instrument) { self.instrument = instrument }
 
   /// As a checkpoint has it.
   init(
-    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?, spent: [Side: Int64]
+    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?,
+    spent: [Side: [ExactDecimal: Claim]]
   ) {
     self.init(instrument)
     (self.orders, self.last, self.spent) = (orders, last, spent)
@@ -57,10 +66,19 @@ struct OrderWorld: Sendable, Hashable {
   mutating func end(_ id: Int64) {
     guard let index = orders.firstIndex(where: { $0.order.id == id && !$0.isDone }) else { return }
     // A queue that was left may have given more than is certain.
-    if let queue = orders[index].queue {
-      spent[orders[index].order.side, default: 0] += queue.own
-    }
+    if let queue = orders[index].queue { spend(queue, side: orders[index].order.side) }
     orders[index].stage = .done
+  }
+
+  private mutating func spend(_ queue: Queue, side: Side) {
+    spend(Claim(own: queue.own, filled: queue.filled), at: queue.limit, side: side)
+  }
+
+  private mutating func spend(_ claim: Claim, at limit: ExactDecimal, side: Side) {
+    var sum = spent[side]?[limit] ?? Claim()
+    sum.own += claim.own
+    sum.filled += claim.filled
+    spent[side, default: [:]][limit] = sum
   }
 
   /// Whether the row continues the day: later, and not below its totals.
@@ -81,6 +99,9 @@ struct OrderWorld: Sendable, Hashable {
         guard orders[index].isOpen(to: row), orders[index].isReached(by: row) else { continue }
         orders[index].stage = .waiting
         results.append(.released(orders[index].order.id))
+      case .waiting where orders[index].isTooLate(for: row, phases: phases):
+        orders[index].stage = .done
+        results.append(.cancelled(orders[index].order.id))
       case .waiting:
         guard isExact, orders[index].isOpen(to: row), orders[index].meets(row, phases: phases)
         else { continue }
@@ -107,7 +128,7 @@ struct OrderWorld: Sendable, Hashable {
     orders[index].filled += evidence.lazy.compactMap { FillRules.derive($0) }
       .reduce(0) { $0 + $1.quantity.wholeShares }
     orders[index].stage = queue.left > 0 ? .queued(queue) : .done
-    if queue.left == 0 { spent[order.side, default: 0] += queue.own }
+    if queue.left == 0 { spend(queue, side: order.side) }
   }
 
   private mutating func enter(
@@ -128,23 +149,26 @@ struct OrderWorld: Sendable, Hashable {
       results.append(.fill(order: id, evidence))
     }
     let claimed = orders[index].filled + (entry.queue?.left ?? 0)
-    if let limit = entry.queue?.limit ?? resting.order.limit ?? resting.bound {
-      yield(claimed, at: limit, side: side)
-    }
+    let limit = entry.queue?.limit ?? resting.order.limit ?? resting.bound
+    if let limit { yield(claimed, at: limit, side: side) }
     if let queue = entry.queue {
       orders[index].stage = .queued(queue)
     } else {
+      let filled = orders[index].filled
       orders[index].stage = .done
-      spent[side, default: 0] += orders[index].filled
+      spend(Claim(own: filled, filled: filled), at: limit ?? .zero, side: side)
       if orders[index].filled < resting.quantity.wholeShares { results.append(.cancelled(id)) }
     }
   }
 
   /// What other orders of the account have taken of offers up to `price`, or would take first.
   private func claims(at price: ExactDecimal, side: Side) -> Int64 {
-    orders.reduce(spent[side, default: 0]) { sum, other in
+    let open = orders.reduce(Int64(0)) { sum, other in
       guard other.order.side == side, let queue = other.queue else { return sum }
       return sum + (queue.reaches(price, side: side) ? queue.own : queue.filled)
+    }
+    return (spent[side] ?? [:]).reduce(open) { sum, ended in
+      sum + (side.reaches(price, from: ended.key) ? ended.value.own : ended.value.filled)
     }
   }
 
@@ -161,6 +185,15 @@ struct OrderWorld: Sendable, Hashable {
 extension RestingOrder {
   fileprivate func isOpen(to row: Snapshot) -> Bool {
     day == row.stamp.day && Int(row.stamp.secondOfDay) > entersAt
+  }
+
+  /// Whether the exchange has met it with a book that nobody saw: at once, in continuous trading,
+  /// which is over.
+  fileprivate func isTooLate(for row: Snapshot, phases: [TradingPhase]) -> Bool {
+    guard order.kind.isMarket || order.timeInForce.isImmediate, isOpen(to: row),
+      let end = phases.last(where: { $0.name == .continuous })?.closes
+    else { return false }
+    return Int(row.stamp.secondOfDay) >= end
   }
 
   /// Whether orders were matched between its acceptance and the row. A stop that was reached is an
@@ -197,13 +230,18 @@ extension OrderWorld {
   ) -> (only: SnapshotPair.Auction?, isSpanned: Bool) {
     let first = before.map { Int($0.stamp.secondOfDay) } ?? 0
     let second = Int(row.stamp.secondOfDay)
+    // A halt ends with an auction, at a price that those had a say in who came meanwhile.
+    if before?.trading == .halted { return (nil, true) }
     let spanned = phases.filter { phase in
       (phase.name == .openingAuction || phase.name == .closingAuction)
         && first < phase.closes && phase.closes <= second
     }
     guard let phase = spanned.last else { return (nil, false) }
     let next = phases.first { $0.opens >= phase.closes && $0.name != .afterHours }?.opens ?? .max
-    let isAlone = second < next && (before?.volume.isZero ?? true || first >= phase.opens)
+    // What traded before a first row is not known, unless nothing can have.
+    let isFromItsOpening =
+      before.map { $0.volume.isZero || first >= phase.opens } ?? (phase.name == .openingAuction)
+    let isAlone = second < next && isFromItsOpening
     let volume = row.volume.wholeShares - (before?.volume.wholeShares ?? 0)
     guard isAlone, volume > 0 else { return (nil, true) }
     return (SnapshotPair.Auction(price: row.last, volume: volume), true)

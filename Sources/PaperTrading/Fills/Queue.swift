@@ -21,9 +21,7 @@ package struct Queue: Sendable, Hashable {
   var left: Int64 { own - filled }
 
   /// Whether trades or offers at `price` reach it.
-  func reaches(_ price: ExactDecimal, side: Side) -> Bool {
-    side == .buy ? price <= limit : price >= limit
-  }
+  func reaches(_ price: ExactDecimal, side: Side) -> Bool { side.reaches(price, from: limit) }
 }
 
 /// Two snapshots in a row of one instrument, and what its exchange did between them.
@@ -41,6 +39,15 @@ struct SnapshotPair {
     let price: ExactDecimal
     let volume: Int64
   }
+
+  /// How far the differences of the totals may lie from the exchange's.
+  func slack(of instrument: Instrument) -> (volume: ExactDecimal, turnover: ExactDecimal) {
+    let volume = Int64(before.rounding.volume) + Int64(after.rounding.volume)
+    // Shanghai's turnover is whole yuan.
+    let wholeMoney: Int64 = instrument.exchange == .shanghai ? 1 : 0
+    let turnover = wholeMoney + Int64(before.rounding.turnover) + Int64(after.rounding.turnover)
+    return (ExactDecimal(volume), ExactDecimal(turnover))
+  }
 }
 
 extension Queue {
@@ -48,40 +55,44 @@ extension Queue {
   mutating func advance(
     over pair: SnapshotPair, side: Side, instrument: Instrument
   ) -> [FillEvidence] {
-    let evidence = evidence(over: pair, side: side, instrument: instrument)
     var found: [FillEvidence] = []
     var reaching: Int64 = 0
     // Who stands before it in an auction is not known, but at the limit price: there all are equal.
-    if !pair.spansAuction || isAtLimit, let interval = Interval(evidence) {
+    if !pair.spansAuction || isAtLimit, isReached(by: pair.after, side: side),
+      let interval = Interval(pair, side: side, instrument: instrument)
+    {
       reaching = interval.certain(at: limit, side: side)
       possibleVolume += interval.possible(at: limit, side: side)
-      let sum = FillRules.counted(by: evidence) ?? counted
-      book(evidence, into: &found)
+      let sum = FillRules.count(in: interval, of: self, side: side)
+      // Most intervals fill nothing, and need no evidence.
+      if FillRules.due(of: self, counted: sum) > 0 {
+        book(evidence(over: pair, side: side, instrument: instrument), into: &found)
+      }
       counted = sum
     }
     if pair.spansAuction, !isAtLimit {
-      bookAuction(pair, evidence, into: &found)
+      bookAuction(pair, side: side, into: &found)
     }
     updateFront(with: pair, side: side, reaching: reaching)
     return found
+  }
+
+  /// Whether the day's trades have come to its price.
+  private func isReached(by row: Snapshot, side: Side) -> Bool {
+    reaches(side == .buy ? row.low : row.high, side: side)
   }
 
   private func evidence(
     over pair: SnapshotPair, side: Side, instrument: Instrument
   ) -> FillEvidence {
     let (before, after) = (pair.before, pair.after)
-    let volumeSlack = Int64(before.rounding.volume) + Int64(after.rounding.volume)
-    // Shanghai's turnover is whole yuan.
-    let wholeMoney: Int64 = instrument.exchange == .shanghai ? 1 : 0
-    let turnoverSlack =
-      wholeMoney + Int64(before.rounding.turnover) + Int64(after.rounding.turnover)
+    let slack = pair.slack(of: instrument)
     var numbers: [FillEvidence.Name: ExactDecimal] = [
       .limit: limit, .tick: instrument.tickSize, .own: ExactDecimal(own),
       .filled: ExactDecimal(filled), .yields: ExactDecimal(yields),
       .counted: ExactDecimal(counted), .volumeBefore: before.volume, .volumeAfter: after.volume,
       .turnoverBefore: before.turnover, .turnoverAfter: after.turnover, .high: after.high,
-      .low: after.low, .volumeSlack: ExactDecimal(volumeSlack),
-      .turnoverSlack: ExactDecimal(turnoverSlack),
+      .low: after.low, .volumeSlack: slack.volume, .turnoverSlack: slack.turnover,
     ]
     numbers[.front] = front.map { ExactDecimal($0) }
     return FillEvidence(
@@ -98,19 +109,19 @@ extension Queue {
   /// What was left at the auction's price would have been its own, and a small order with a better
   /// price would have passed.
   private mutating func bookAuction(
-    _ pair: SnapshotPair, _ evidence: FillEvidence, into found: inout [FillEvidence]
+    _ pair: SnapshotPair, side: Side, into found: inout [FillEvidence]
   ) {
     let price = pair.after.last
-    guard pair.isBookExact, price.isPositive, reaches(price, side: evidence.side) else { return }
-    if let level = pair.after.opposite(of: evidence.side).first, level.price == price {
+    guard pair.isBookExact, price.isPositive, reaches(price, side: side) else { return }
+    if let level = pair.after.opposite(of: side).first, level.price == price {
       book(
         auctionEvidence(
-          .auction, side: evidence.side, after: evidence.after, price: price,
+          .auction, side: side, after: pair.after.stamp, price: price,
           offered: level.volume, slack: pair.after.isCoarse ? FillRules.levelSlack : 0),
         into: &found)
     }
     if let auction = pair.auction {
-      found += passAuction(auction, at: pair.after.stamp, side: evidence.side)
+      found += passAuction(auction, at: pair.after.stamp, side: side)
     }
   }
 

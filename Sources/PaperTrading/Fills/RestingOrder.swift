@@ -110,8 +110,9 @@ extension RestingOrder {
   private func entryLimit(in snapshot: Snapshot) -> ExactDecimal? {
     switch order.kind {
     case .limit, .stopLimit, .fiveBestThenCancel, .fiveBestThenLimit, .immediateOrCancel,
-      .allOrCancel, .stop:
+      .allOrCancel:
       order.limit ?? bound
+    case .stop: bound ?? (order.side == .sell ? .zero : nil)
     case .ownBest: snapshot.own(of: order.side).first.map { protected($0.price) }
     case .oppositeBest: snapshot.opposite(of: order.side).first.map { protected($0.price) }
     }

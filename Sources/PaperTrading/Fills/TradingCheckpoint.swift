@@ -5,7 +5,7 @@ import Market
 ///
 ///     seal opened=false sealed=true rows=2 day=2026-07-06 since=34203
 ///     row at=…
-///     account id=7 confirmed=true numbers=12:1 buys=100
+///     account id=7 confirmed=true numbers=12:1 buys=10.02:500/200
 ///     base at=…
 ///     order order=12 … stage=queued filled=300 own=500 front=200 …
 ///     step row=118 fills=2
@@ -84,7 +84,11 @@ extension AccountOrders {
       words.append("numbers=" + numbers.joined(separator: ","))
     }
     for (name, side) in Self.spending {
-      if let spent = base.spent[side] { words.append("\(name)=\(spent)") }
+      guard let spent = base.spent[side] else { continue }
+      let claims = spent.sorted { $0.key < $1.key }.map { limit, claim in
+        "\(limit):\(claim.own)/\(claim.filled)"
+      }
+      words.append("\(name)=" + claims.joined(separator: ","))
     }
     var lines = [words.joined(separator: " ")]
     if let last = base.last { lines.append("base \(MarketRow(last, band: nil).text)") }
@@ -103,8 +107,12 @@ extension AccountOrders {
       let orders = reader.all("order", RestingOrder.init(placed:)),
       let steps = reader.all("step", { Entry.step($0, rows: rows) })
     else { return nil }
-    var spent: [Side: Int64] = [:]
-    for (name, side) in Self.spending { spent[side] = values.integer(name) }
+    var spent: [Side: [ExactDecimal: OrderWorld.Claim]] = [:]
+    for (name, side) in Self.spending {
+      guard let words = values[name] else { continue }
+      guard let claims = Self.claims(words) else { return nil }
+      spent[side] = claims
+    }
     let ended = (values["ended"] ?? "").split(separator: ",").compactMap { Int64($0) }
     var sequences: [Int64: Int32] = [:]
     for pair in (values["numbers"] ?? "").split(separator: ",") {
@@ -115,6 +123,21 @@ extension AccountOrders {
     self.init(
       base: OrderWorld(instrument, orders: orders, last: last.first?.snapshot, spent: spent),
       steps: steps, isConfirmed: isConfirmed, ended: Set(ended), sequences: sequences)
+  }
+}
+
+extension AccountOrders {
+  /// `10.02:500/200,10.03:100/100`: of each limit, what was its own and what it had.
+  private static func claims(_ text: Substring) -> [ExactDecimal: OrderWorld.Claim]? {
+    var claims: [ExactDecimal: OrderWorld.Claim] = [:]
+    for word in text.split(separator: ",") {
+      let parts = word.split(whereSeparator: { $0 == ":" || $0 == "/" })
+      guard parts.count == 3, let limit = try? ExactDecimal(String(parts[0])),
+        let own = Int64(parts[1]), let filled = Int64(parts[2])
+      else { return nil }
+      claims[limit] = OrderWorld.Claim(own: own, filled: filled)
+    }
+    return claims
   }
 }
 

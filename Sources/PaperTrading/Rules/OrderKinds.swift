@@ -51,6 +51,12 @@ enum OrderKinds {
         .timeInForce, field: "time_in_force",
         "a \(order.kind.name) order is a day order, and not \(order.timeInForce.name)")
     }
+    if order.kind == .stop, order.side == .buy, order.timeInForce == .goodTillCancelled {
+      return Refusal(
+        .timeInForce, field: "time_in_force",
+        "a stop order that buys is paid for within the day's price limits, and so ends with the "
+          + "day: use day, or stop_limit")
+    }
     guard order.timeInForce.isImmediate else { return nil }
     if order.kind.isStop {
       return Refusal(

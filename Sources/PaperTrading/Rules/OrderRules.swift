@@ -40,8 +40,14 @@ package enum OrderRules {
     try requireSellable(order, holding: holding)
     try requirePrices(of: order, traded, band: band)
     try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
-    let protection = order.side == .buy ? bound?.upper : bound?.lower
-    return Acceptance(entersAt: entry, bound: order.limit ?? protection)
+    return Acceptance(entersAt: entry, bound: order.limit ?? protection(of: order, within: bound))
+  }
+
+  /// A stop that sells may be released on a later day, whose limits are others: it has none, for it
+  /// costs nothing.
+  private static func protection(of order: Order, within band: PriceBand?) -> ExactDecimal? {
+    if order.side == .buy { return band?.upper }
+    return order.kind == .stop ? nil : band?.lower
   }
 
   private static func refuse(_ refusal: Refusal?) throws(Refusal) {
@@ -49,16 +55,11 @@ package enum OrderRules {
   }
 
   private static func requireTradable(_ instrument: Instrument) throws(Refusal) {
-    switch instrument.kind {
-    case .stock, .fund, .convertibleBond: break
-    case .index, .bShare, .repo:
-      throw Refusal(
-        .instrument, field: "symbol",
-        "\(instrument.symbol) is of kind \(instrument.kind.name), which is not traded on paper")
-    }
-    if instrument.exchange == .hongKong {
-      throw Refusal(.instrument, field: "symbol", "Hong Kong is not traded on paper")
-    }
+    if instrument.isTradedOnPaper { return }
+    throw Refusal(
+      .instrument, field: "symbol",
+      "\(instrument.symbol) is of kind \(instrument.kind.name) at the exchange "
+        + "\(instrument.exchange.name), which is not traded on paper")
   }
 
   private static func requireOpen(_ snapshot: Snapshot, symbol: Symbol) throws(Refusal) {
