@@ -52,30 +52,61 @@ package struct AccountTable {
     self.userID = userID
   }
 
-  private static let readAll = Statement(
-    name: "read_accounts",
-    sql: """
-      select
-        a.id, a.name, a.market, a.currency, a.created_at, coalesce(v.balance, 0),
-        coalesce(f.balance, 0)
-      from account a
-      left join book v on v.account_id = a.id
-        and v.unit = 'cash'
-        and v.kind = 'available'
-      left join book f on f.account_id = a.id
-        and f.unit = 'cash'
-        and f.kind = 'frozen'
-      where a.user_id = $1::bigint
-        and a.market in ('cn', 'us')
-      order by a.id
-      limit \(accountsMax)
-      """)
+  private static func read(_ name: String, where condition: String = "true") -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        select
+          a.id, a.name, a.market, a.currency, a.created_at, coalesce(v.balance, 0),
+          coalesce(f.balance, 0)
+        from account a
+        left join book v on v.account_id = a.id
+          and v.unit = 'cash'
+          and v.kind = 'available'
+        left join book f on f.account_id = a.id
+          and f.unit = 'cash'
+          and f.kind = 'frozen'
+        where a.user_id = $1::bigint
+          and a.market in ('cn', 'us')
+          and \(condition)
+        order by a.id
+        limit \(accountsMax)
+        """)
+  }
+
+  private static let readAll = read("read_accounts")
+  private static let readMain = read(
+    "read_main_account", where: "a.id = \(main(ofUser: "$1::bigint"))")
+
+  /// In SQL, the number of the account that an API is for which knows only one: the user's first of
+  /// the mainland's market, and where there is none the first.
+  /// - Parameter user: an expression for the number of the user.
+  static func main(ofUser user: String) -> String {
+    """
+    (
+      select id
+      from account
+      where user_id = \(user)
+        and market in ('cn', 'us')
+      order by market <> 'cn', id
+      limit 1)
+    """
+  }
+
+  /// The account that an API is for which knows only one.
+  /// - Throws: `unknownAccount` where the user has none; `store`.
+  package func main() throws(AppStoreError) -> PaperAccount {
+    guard let found = try accounts(Self.readMain).first else { throw .unknownAccount }
+    return found
+  }
 
   /// In the order in which they were made.
-  package func all() throws(AppStoreError) -> [PaperAccount] {
+  package func all() throws(AppStoreError) -> [PaperAccount] { try accounts(Self.readAll) }
+
+  private func accounts(_ statement: Statement) throws(AppStoreError) -> [PaperAccount] {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
-    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+    return try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       let (id, name, market) = (try row.int64(), try row.text(), try row.text())
       guard let market = PaperMarket(rawValue: market) else { throw row.malformed() }

@@ -1,12 +1,13 @@
 import Market
 import Postgres
 
-/// How far the ledger of an account is: while that stays, so do cash and holdings.
+/// How far the ledger of an account is, and its triggers: while they stay, so do cash and holdings.
 package struct AccountVersion: Sendable, Hashable {
   package var userID: Int64
   package var accountID: Int64
   /// Of its newest posting; 0: there is none.
   package var sequence: Int64
+  package var triggers: String
 
   private static let read = Statement(
     name: "read_account_versions",
@@ -15,7 +16,10 @@ package struct AccountVersion: Sendable, Hashable {
         a.user_id, a.id, (
           select coalesce(max(p.sequence), 0)
           from posting p
-          where p.account_id = a.id)
+          where p.account_id = a.id), (
+          select coalesce(md5(string_agg(t::text, '' order by t.symbol)), '')
+          from holding_trigger t
+          where t.account_id = a.id)
       from account a
       where a.user_id = any ($1::bigint[])
       order by a.id
@@ -30,7 +34,8 @@ package struct AccountVersion: Sendable, Hashable {
     return try connection.read(read, with: parameters, context: "accounts") {
       (row) throws(StoreError) in
       AccountVersion(
-        userID: try row.int64(), accountID: try row.int64(), sequence: try row.int64())
+        userID: try row.int64(), accountID: try row.int64(), sequence: try row.int64(),
+        triggers: try row.text())
     }
   }
 }

@@ -3,7 +3,7 @@ import Postgres
 /// The schema of what apps keep in the database, as this binary carries it.
 package enum AppSchema {
   package static let version = SchemaVersion(
-    schema: "candled_app", title: "candled_app schema", current: 5, program: "candled-gateway")
+    schema: "candled_app", title: "candled_app schema", current: 6, program: "candled-gateway")
 
   /// schema_app.sql, whole.
   package static let text = String(decoding: PackageResources.schema_app_sql, as: UTF8.self)

@@ -11,6 +11,8 @@ package struct BrokerStep: Sendable {
   package var bookings: [CorporateActionBooking] = []
   package var fills: [FillRow] = []
   package var events: [OrderEventRow] = []
+  /// What users are told, in order.
+  package var notices: [TradingNotice] = []
   /// As they are after the step, each once.
   package var purchases: [Int64: PurchaseRow] = [:]
   /// What decides fills, in order; the first of a day behind `day`.
@@ -178,6 +180,7 @@ package struct OrderEventRow: Sendable {
   package enum Kind: String, Sendable, CaseIterable {
     case accepted, released, fill, cancelled, expired, replaced, reversed, kept
     case pendingCancel = "pending_cancel"
+    case heldAgain = "held_again"
   }
 
   package init(orderID: Int64, sequence: Int32, kind: Kind, at: Timestamp) {

@@ -13,6 +13,7 @@ extension BrokerTable {
     try write(bookings: step.bookings)
     try write(fills: step.fills)
     try write(events: step.events)
+    try write(notices: step.notices)
     try write(outcomes: step.outcomes)
     try write(inputs: step.inputs)
     try write(checkpoints: step.checkpoints)
@@ -322,7 +323,7 @@ extension BrokerTable {
     try connection.write(Self.move, with: parameters, context: Self.context)
   }
 
-  private func run(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) {
+  func run(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) {
     if rows.count == 0 { return }
     let written = try connection.write(statement, with: rows.parameters, context: Self.context)
     guard written == rows.count else {

@@ -16,6 +16,7 @@ package struct HoldingRecord: Sendable, Hashable {
   package var gainedToday: ExactDecimal
   package var spentToday: ExactDecimal
   package var isActionBooked: Bool
+  package var triggers = PriceTriggers()
 
   private static let pricePlaces: UInt8 = 6
 
@@ -64,7 +65,8 @@ package struct HoldingTable {
           join corporate_action a on a.id = b.corporate_action_id
           where b.account_id = $1::bigint
             and a.symbol = h.unit
-            and a.ex_day >= h.day)
+            and a.ex_day >= h.day),
+        t.low, t.high
       from unnest($2::text[], $3::date[]) as h (unit, day)
       cross join lateral (
         select coalesce(max(posting_sequence), 0) as sequence
@@ -88,7 +90,9 @@ package struct HoldingTable {
       left join paper_order o on o.id = p.order_id
       left join fill f on f.account_id = e.account_id
         and f.posting_sequence = coalesce(p.refers_to, p.sequence)
-      group by h.unit, h.day
+      left join holding_trigger t on t.account_id = e.account_id
+        and t.symbol = h.unit
+      group by h.unit, h.day, t.low, t.high
       having sum(e.amount) <> 0
       order by h.unit
       """)
@@ -113,8 +117,34 @@ package struct HoldingTable {
       HoldingRecord(
         symbol: try row.symbol(), quantity: try row.numeric(), bought: try row.numeric(),
         paid: try row.numeric(), gainedToday: try row.numeric(), spentToday: try row.numeric(),
-        isActionBooked: try row.bool())
+        isActionBooked: try row.bool(),
+        triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric()))
     }
+  }
+
+  private static let putTriggers = Statement(
+    name: "put_holding_triggers",
+    sql: """
+      insert into holding_trigger (account_id, symbol, low, high)
+      values ($1::bigint, $2::text, $3::numeric, $4::numeric)
+      on conflict (account_id, symbol) do update
+      set
+        low = excluded.low,
+        high = excluded.high
+      """)
+
+  /// Whether or not anything is held of the symbol.
+  /// - Throws: `invalid`, `store`.
+  package func put(
+    _ triggers: PriceTriggers, of symbol: Symbol, in account: Int64
+  ) throws(AppStoreError) {
+    try triggers.validate()
+    var parameters = WireParameters()
+    parameters.add { $0.int64(account) }
+    parameters.add { $0.text(symbol.description) }
+    parameters.add { $0.optionalNumeric(triggers.low) }
+    parameters.add { $0.optionalNumeric(triggers.high) }
+    try connection.write(Self.putTriggers, with: parameters, context: Self.context)
   }
 
   // MARK: Days

@@ -19,6 +19,18 @@ package struct TransactionLogRow: Sendable, Hashable {
   package var orderID: Int64?
 }
 
+/// Which lines of an account's log, and in which order.
+package struct LogFilter: Sendable, Hashable {
+  /// Any where nil.
+  package var kinds: [String]?
+  /// Later, or earlier, than then.
+  package var after: Timestamp?
+  package var until: Timestamp?
+  package var isOldestFirst = false
+
+  package init(kinds: [String]? = nil) { self.kinds = kinds }
+}
+
 /// Accounts, and what is in their books. Only `BrokerTable` changes these.
 package struct LedgerTable {
   private let connection: AppConnection
@@ -154,36 +166,44 @@ package struct LedgerTable {
 
   // MARK: Log
 
-  private static let readLog = Statement(
-    name: "read_transaction_log",
-    sql: """
-      select
-        sequence, at, kind, deposit_type, description, symbol, quantity, price, amount, order_id
-      from transaction_log
-      where account_id = $1::bigint
-        and sequence < $2::bigint
-        and ($4::text[] is null or kind = any ($4::text[]))
-      order by sequence desc
-      limit $3::bigint
-      """)
+  private static func readLog(_ name: String, beyond: String, order: String) -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        select
+          sequence, at, kind, deposit_type, description, symbol, quantity, price, amount, order_id
+        from transaction_log
+        where account_id = $1::bigint
+          and ($2::bigint is null or sequence \(beyond) $2::bigint)
+          and ($4::text[] is null or kind = any ($4::text[]))
+          and ($5::timestamptz is null or at > $5::timestamptz)
+          and ($6::timestamptz is null or at < $6::timestamptz)
+        order by sequence \(order)
+        limit $3::bigint
+        """)
+  }
 
-  /// A page of the log, newest first.
-  /// - Parameters:
-  ///   - before: the `sequence` at which the page before ended; nil: the newest.
-  ///   - kinds: only these; nil: all.
+  private static let readNewest = readLog("read_newest_log", beyond: "<", order: "desc")
+  private static let readOldest = readLog("read_oldest_log", beyond: ">", order: "asc")
+
+  /// A page of the log.
+  /// - Parameter end: the `sequence` at which the page before ended; nil: there was none.
   package func transactionLog(
-    of account: Int64, before: Int64? = nil, limit: Int, kinds: [String]? = nil
+    of account: Int64, filter: LogFilter = LogFilter(), behind end: Int64? = nil, limit: Int
   ) throws(AppStoreError) -> [TransactionLogRow] {
     var parameters = WireParameters()
     parameters.add { $0.int64(account) }
-    parameters.add { $0.int64(before ?? .max) }
+    parameters.add { $0.optional(end) { $0.int64($1) } }
     parameters.add { $0.int64(Int64(min(limit, Self.logRowsMax))) }
     parameters.add { buffer in
-      buffer.optional(kinds) { buffer, kinds in
+      buffer.optional(filter.kinds) { buffer, kinds in
         buffer.array(kinds, type: .text) { $0.text($1) }
       }
     }
-    return try connection.read(Self.readLog, with: parameters, context: Self.context) {
+    parameters.add { $0.optionalTimestamp(filter.after) }
+    parameters.add { $0.optionalTimestamp(filter.until) }
+    let statement = filter.isOldestFirst ? Self.readOldest : Self.readNewest
+    return try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       TransactionLogRow(
         sequence: try row.int64(), at: try row.timestamp(), kind: try row.text(),

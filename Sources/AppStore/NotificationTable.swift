@@ -1,11 +1,30 @@
 import Alerts
 import Market
+import PaperTrading
 import Postgres
 
 /// A row of `notification`, as its user reads it.
-package struct AlertNotification: Sendable, Hashable {
+package struct InboxItem: Sendable, Hashable {
   package var id: Int64
   package var userID: Int64
+  package var content: Content
+  /// When it was stored.
+  package var storedAt: Timestamp
+  package var readAt: Timestamp?
+
+  package enum Content: Sendable, Hashable {
+    case alert(AlertNotification)
+    case trading(TradingNotice)
+  }
+
+  /// nil for one of trading.
+  package var alert: AlertNotification? {
+    if case .alert(let alert) = content { alert } else { nil }
+  }
+}
+
+/// That an alert fired, or that this was withdrawn.
+package struct AlertNotification: Sendable, Hashable {
   package var alertID: Int64
   package var subject: AlertSubject
   package var condition: AlertCondition
@@ -15,9 +34,6 @@ package struct AlertNotification: Sendable, Hashable {
   package var day: TradingDay
   package var evidence: AlertEvidence
   package var position: FeedPosition
-  /// When it was stored.
-  package var storedAt: Timestamp
-  package var readAt: Timestamp?
 }
 
 /// Notifications: of one user, and of all for those who pass them on.
@@ -28,8 +44,10 @@ package struct NotificationTable {
   package init(_ connection: AppConnection) { self.connection = connection }
 
   static let columns = """
-    n.id, n.user_id, n.alert_id, n.symbol, n.source, n.condition, n.threshold, n.refers_to,
-    n.trading_day, n.basis, n.value, n.feed_epoch, n.feed_seq, n.observed_at, n.at, n.read_at
+    n.id, n.user_id, n.at, n.read_at, n.kind, n.trading_day, n.observed_at, n.symbol, n.alert_id,
+    n.source, n.condition, n.threshold, n.refers_to, n.basis, n.value, n.feed_epoch, n.feed_seq,
+    n.event, n.account_id, n.order_id, n.queue_purchase_id, n.side, n.quantity, n.filled,
+    n.turnover, n.reason
     """
 
   private static let readInbox = Statement(
@@ -49,7 +67,7 @@ package struct NotificationTable {
   /// - Parameter before: the oldest that is known already.
   package func inbox(
     of userID: Int64, before id: Int64?, isUnread: Bool, limit: Int32
-  ) throws(AppStoreError) -> [AlertNotification] {
+  ) throws(AppStoreError) -> [InboxItem] {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     parameters.add { $0.optional(id) { $0.int64($1) } }
@@ -68,7 +86,7 @@ package struct NotificationTable {
       """)
 
   /// Of any users; those that were taken out of the inbox are left out.
-  func notifications(_ ids: [Int64]) throws(AppStoreError) -> [AlertNotification] {
+  func notifications(_ ids: [Int64]) throws(AppStoreError) -> [InboxItem] {
     var parameters = WireParameters()
     parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
     return try notifications(Self.readSome, parameters)
@@ -76,7 +94,7 @@ package struct NotificationTable {
 
   private func notifications(
     _ statement: Statement, _ parameters: borrowing WireParameters
-  ) throws(AppStoreError) -> [AlertNotification] {
+  ) throws(AppStoreError) -> [InboxItem] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in try row.notification()
     }
@@ -125,25 +143,56 @@ package struct NotificationTable {
 }
 
 extension PostgresRow {
-  mutating func notification() throws(StoreError) -> AlertNotification {
-    let (id, userID, alertID) = (try int64(), try int64(), try int64())
-    let subject = AlertSubject(
-      symbol: try optionalText().flatMap { Symbol($0) }, source: try text())
-    let (condition, threshold) = (try text(), try optionalNumeric())
-    let (withdraws, day) = (try optionalInt64(), try day())
-    let (basis, value) = (try text(), try optionalNumeric())
-    let (epoch, seq) = (try int64(), try int64())
-    guard let condition = AlertCondition(rawValue: condition),
-      let basis = AlertBasis(rawValue: basis)
+  /// The columns of `NotificationTable.columns`.
+  mutating func notification() throws(StoreError) -> InboxItem {
+    let (id, userID, storedAt) = (try int64(), try int64(), try timestamp())
+    let (readAt, kind) = (try optionalTimestamp(), try text())
+    let (day, observedAt) = (try day(), try timestamp())
+    let symbol = try optionalText().flatMap { Symbol($0) }
+    let alert = try alertNotification(of: symbol, on: day, at: observedAt)
+    let trading = try tradingNotice(kind, of: symbol, on: day, at: observedAt)
+    guard let content = alert.map({ .alert($0) }) ?? trading.map({ InboxItem.Content.trading($0) })
     else {
       throw StoreError(
         .malformed, message: "a notification of another version", context: "notifications")
     }
+    return InboxItem(
+      id: id, userID: userID, content: content, storedAt: storedAt, readAt: readAt)
+  }
+
+  /// nil where the columns are those of another kind.
+  private mutating func alertNotification(
+    of symbol: Symbol?, on day: TradingDay, at observedAt: Timestamp
+  ) throws(StoreError) -> AlertNotification? {
+    let (alertID, source) = (try optionalInt64(), try optionalText())
+    let condition = try optionalText().flatMap { AlertCondition(rawValue: $0) }
+    let (threshold, withdraws) = (try optionalNumeric(), try optionalInt64())
+    let basis = try optionalText().flatMap { AlertBasis(rawValue: $0) }
+    let (value, epoch, seq) = (try optionalNumeric(), try optionalInt64(), try optionalInt64())
+    guard let alertID, let source, let condition, let basis, let epoch, let seq else { return nil }
     return AlertNotification(
-      id: id, userID: userID, alertID: alertID, subject: subject, condition: condition,
-      threshold: threshold, withdraws: withdraws, day: day,
+      alertID: alertID, subject: AlertSubject(symbol: symbol, source: source),
+      condition: condition, threshold: threshold, withdraws: withdraws, day: day,
       evidence: AlertEvidence(basis, value),
-      position: FeedPosition(epoch: epoch, seq: seq, at: try timestamp()),
-      storedAt: try timestamp(), readAt: try optionalTimestamp())
+      position: FeedPosition(epoch: epoch, seq: seq, at: observedAt))
+  }
+
+  private mutating func tradingNotice(
+    _ kind: String, of symbol: Symbol?, on day: TradingDay, at observedAt: Timestamp
+  ) throws(StoreError) -> TradingNotice? {
+    let event = try optionalText().flatMap { TradingNotice.Event(rawValue: $0) }
+    let (accountID, orderID) = (try optionalInt64(), try optionalInt64())
+    let (purchaseID, side) = (try optionalInt64(), try optionalText())
+    let (quantity, filled) = (try optionalNumeric(), try optionalNumeric())
+    let (turnover, reason) = (try optionalNumeric(), try optionalText())
+    guard let kind = TradingNotice.Kind(rawValue: kind), let event, let accountID else {
+      return nil
+    }
+    var notice = TradingNotice(kind, event, accountID: accountID, day: day, at: observedAt)
+    (notice.symbol, notice.orderID, notice.purchaseID) = (symbol, orderID, purchaseID)
+    notice.side = side.flatMap { name in Side.allCases.first { $0.name == name } }
+    (notice.quantity, notice.filled, notice.turnover) = (quantity, filled, turnover)
+    notice.reason = reason
+    return notice
   }
 }

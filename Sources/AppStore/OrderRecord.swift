@@ -16,6 +16,11 @@ package struct OrderRecord: Sendable, Hashable {
   package var execution: OrderExecution?
   /// What some flow of orders would have given it so far; nil before it has met a book.
   package var possible: ExactDecimal?
+  /// In the queue at the price limit: at most so many shares stand before it.
+  package var ahead: Int64?
+  /// The order that this one took the place of, and the one that took this one's.
+  package var replaces: Int64?
+  package var replacedBy: Int64?
 }
 
 /// The fills of an order, together.

@@ -20,6 +20,9 @@ package struct OrderTable {
     self.userID = userID
   }
 
+  /// The number of the order in `CommandRequest.text` of a replacement. An index has it so.
+  private static let replaced = "'^replace order=([0-9]+)'"
+
   private static func read(_ name: String, page: String, order: String = "desc") -> Statement {
     Statement(
       name: name,
@@ -34,7 +37,17 @@ package struct OrderTable {
           o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
           coalesce(c.idempotency_key, 'queue-purchase-' || o.queue_purchase_id), o.trading_day,
           o.accepted_at, coalesce(e.at, o.accepted_at), o.filled, f.quantity, f.amount, f.turnover,
-          f.fees, f.at, f.possible, f.evidence, r.body
+          f.fees, f.at, f.possible, f.evidence, r.body,
+          substring(c.body from \(replaced))::bigint,
+          case
+            when o.state = 'replaced' then (
+              select n.id
+              from command s
+              join paper_order n on n.command_id = s.id
+              where s.kind = 'replace'
+                and s.outcome = 'done'
+                and substring(s.body from \(replaced)) = o.id::text)
+          end
         from page o
         left join command c on c.id = o.command_id
         left join order_progress r on r.order_id = o.id
@@ -218,6 +231,8 @@ extension PostgresRow {
     let progress = try optionalText().flatMap { OrderProgress(text: $0) }
     let possible = progress?.possible ?? record.execution?.possible
     record.possible = possible.map { max($0, record.filled) }
+    (record.replaces, record.replacedBy) = (try optionalInt64(), try optionalInt64())
+    record.ahead = progress?.ahead
     return record
   }
 

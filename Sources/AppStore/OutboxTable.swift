@@ -26,8 +26,8 @@ package struct OrderUpdate: Sendable, Hashable {
   package var kind: String
   package var at: Timestamp
   package var fill: Fill?
-  /// Whether its account is the user's first.
-  package var isOfFirstAccount: Bool
+  /// Whether its account is the one of APIs that know only one: `AccountTable.main`.
+  package var isOfMainAccount: Bool
 
   package struct Fill: Sendable, Hashable {
     package var price: ExactDecimal
@@ -49,7 +49,7 @@ package struct RefusedOrder: Sendable, Hashable {
   package var answeredAt: Timestamp
   /// A code, and a sentence behind a colon.
   package var answer: String
-  package var isOfFirstAccount: Bool
+  package var isOfMainAccount: Bool
 }
 
 /// The outbox: what streams of a user pass on, for those who read it in order.
@@ -158,10 +158,7 @@ package struct OutboxTable {
     name: "read_outbox_events",
     sql: """
       select
-        b.id, e.kind, e.at, o.account_id = (
-          select min(id)
-          from account
-          where user_id = b.user_id),
+        b.id, e.kind, e.at, o.account_id = \(AccountTable.main(ofUser: "b.user_id")),
         f.price, f.quantity, f.filled_so_far, (
           select coalesce(sum(balance), 0)
           from book
@@ -198,14 +195,14 @@ package struct OutboxTable {
     ) { (row) throws(StoreError) in
       (
         id: try row.int64(), kind: try row.text(), at: try row.timestamp(),
-        isFirst: try row.bool(), fill: try row.updateFill()
+        isMain: try row.bool(), fill: try row.updateFill()
       )
     }
     for event in found {
       guard let order = recordOfRow[event.id] else { continue }
       updates[event.id] = OrderUpdate(
         order: order, kind: event.kind, at: event.at, fill: event.fill,
-        isOfFirstAccount: event.isFirst)
+        isOfMainAccount: event.isMain)
     }
     return updates
   }
@@ -215,10 +212,7 @@ package struct OutboxTable {
     sql: """
       select
         b.id, c.id, c.account_id, c.idempotency_key, c.body, c.sent_at, c.answered_at, c.answer,
-        c.account_id = (
-          select min(id)
-          from account
-          where user_id = b.user_id)
+        c.account_id = \(AccountTable.main(ofUser: "b.user_id"))
       from outbox b
       join command c on c.id = b.refers_to
       where b.id = any ($1::bigint[])
@@ -242,13 +236,13 @@ package struct OutboxTable {
   /// By number of the notification.
   package func notifications(
     _ rows: [OutboxRow]
-  ) throws(AppStoreError) -> [Int64: AlertNotification] {
+  ) throws(AppStoreError) -> [Int64: InboxItem] {
     let ids: [Int64] = rows.compactMap { row in
       guard case .notification(let id) = row.content else { return nil }
       return id
     }
     if ids.isEmpty { return [:] }
-    var found: [Int64: AlertNotification] = [:]
+    var found: [Int64: InboxItem] = [:]
     for notification in try NotificationTable(connection).notifications(ids) {
       found[notification.id] = notification
     }
@@ -277,6 +271,6 @@ extension PostgresRow {
     guard case .order(let request)? = CommandRequest(text: body) else { return nil }
     return RefusedOrder(
       commandID: id, accountID: account, key: key, request: request, sentAt: try timestamp(),
-      answeredAt: try timestamp(), answer: try text(), isOfFirstAccount: try bool())
+      answeredAt: try timestamp(), answer: try text(), isOfMainAccount: try bool())
   }
 }

@@ -11,6 +11,15 @@ package struct Watchlist: Sendable, Hashable {
     self.name = name
     self.items = items
   }
+
+  func contains(_ symbol: Symbol) -> Bool { items.contains { $0.symbol == symbol } }
+}
+
+/// A list, when it was made, and when its name or its symbols changed.
+package struct DatedWatchlist: Sendable, Hashable {
+  package var list: Watchlist
+  package var createdAt: Timestamp
+  package var updatedAt: Timestamp
 }
 
 package struct WatchlistItem: Sendable, Hashable {
@@ -40,6 +49,11 @@ package struct PriceTriggers: Sendable, Hashable {
     }
     if let low, let high, low > high { return ("low", "a price that is not above high") }
     return nil
+  }
+
+  /// - Throws: `invalid`.
+  func validate() throws(AppStoreError) {
+    if let fault { throw .invalid(field: fault.field, expected: fault.expected) }
   }
 }
 

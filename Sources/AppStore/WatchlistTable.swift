@@ -21,7 +21,7 @@ package struct WatchlistTable {
   private static let readAll = Statement(
     name: "read_watchlists",
     sql: """
-      select w.id, w.name, i.symbol, i.low, i.high
+      select w.id, w.name, w.created_at, w.updated_at, i.symbol, i.low, i.high
       from watchlist w
       left join watchlist_item i on i.watchlist_id = w.id
       where w.user_id = $1::bigint
@@ -30,30 +30,39 @@ package struct WatchlistTable {
       """)
 
   /// All of the user, in order.
-  package func all() throws(AppStoreError) -> [Watchlist] { try lists(nil) }
+  package func all() throws(AppStoreError) -> [Watchlist] { try dated().map(\.list) }
 
   /// - Throws: `unknownWatchlist`, `store`.
   package func watchlist(_ id: Int64) throws(AppStoreError) -> Watchlist {
-    guard let list = try lists(id).first else { throw .unknownWatchlist(id) }
-    return list
+    guard let found = try dated(id).first else { throw .unknownWatchlist(id) }
+    return found.list
   }
 
-  private func lists(_ id: Int64?) throws(AppStoreError) -> [Watchlist] {
+  /// With their times, in order.
+  /// - Parameter id: nil for all of the user; else that one, if it is there.
+  package func dated(_ id: Int64? = nil) throws(AppStoreError) -> [DatedWatchlist] {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     parameters.add { $0.optional(id) { $0.int64($1) } }
-    var lists: [Watchlist] = []
+    var lists: [DatedWatchlist] = []
     let rows = try connection.read(Self.readAll, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       (
-        id: try row.int64(), name: try row.text(), symbol: try row.optionalText(),
+        id: try row.int64(), name: try row.text(), createdAt: try row.timestamp(),
+        updatedAt: try row.timestamp(), symbol: try row.optionalText(),
         triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric())
       )
     }
     for row in rows {
-      if lists.last?.id != row.id { lists.append(Watchlist(id: row.id, name: row.name)) }
+      if lists.last?.list.id != row.id {
+        lists.append(
+          DatedWatchlist(
+            list: Watchlist(id: row.id, name: row.name), createdAt: row.createdAt,
+            updatedAt: row.updatedAt))
+      }
       guard let symbol = row.symbol.flatMap({ Symbol($0) }) else { continue }
-      lists[lists.count - 1].items.append(WatchlistItem(symbol: symbol, triggers: row.triggers))
+      let item = WatchlistItem(symbol: symbol, triggers: row.triggers)
+      lists[lists.count - 1].list.items.append(item)
     }
     return lists
   }
@@ -70,22 +79,31 @@ package struct WatchlistTable {
       returning id
       """)
 
-  /// Makes an empty one, behind the others.
-  /// - Throws: `nameTaken`, `tooManyWatchlists`, `invalid`, `store`.
-  package func create(named name: String) throws(AppStoreError) -> Watchlist {
+  /// Makes one, behind the others.
+  /// - Parameter entries: what is in it, in order.
+  /// - Throws: `nameTaken`, `tooManyWatchlists`, `tooManySymbols`, `invalid`, `store`.
+  package func create(
+    named name: String, with entries: [WatchlistEntry] = []
+  ) throws(AppStoreError) -> Watchlist {
     try validate(name: name)
+    try validate(entries)
     return try changing { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      parameters.add { $0.text(name) }
-      do throws(AppStoreError) {
-        let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
-          (row) throws(StoreError) in try row.int64()
-        }
-        return Watchlist(id: ids.first ?? 0, name: name)
-      } catch {
-        throw named(error, name: name)
-      }
+      var list = Watchlist(id: try insert(named: name), name: name)
+      if !entries.isEmpty { list.items = try fill(list, with: entries) }
+      return list
+    }
+  }
+
+  private func insert(named name: String) throws(AppStoreError) -> Int64 {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.text(name) }
+    do throws(AppStoreError) {
+      return try connection.read(Self.insert, with: parameters, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }.first ?? 0
+    } catch {
+      throw named(error, name: name)
     }
   }
 
@@ -93,7 +111,9 @@ package struct WatchlistTable {
     name: "rename_watchlist",
     sql: """
       update watchlist
-      set name = $3::text
+      set
+        name = $3::text,
+        updated_at = clock_timestamp()
       where user_id = $1::bigint
         and id = $2::bigint
       """)
@@ -108,6 +128,21 @@ package struct WatchlistTable {
       if rows == 0 { throw .unknownWatchlist(id) }
     } catch {
       throw named(error, name: name)
+    }
+  }
+
+  /// Renames one and makes `entries` all that is in it, both or neither.
+  /// - Parameters:
+  ///   - name: nil: it keeps its name.
+  ///   - entries: nil: it keeps its symbols.
+  /// - Throws: `unknownWatchlist`, `nameTaken`, `tooManySymbols`, `invalid`, `store`.
+  package func update(
+    _ id: Int64, name: String?, entries: [WatchlistEntry]?
+  ) throws(AppStoreError) {
+    try validate(entries ?? [])
+    try changing(id) { (list) throws(AppStoreError) in
+      if let name { try rename(id, to: name) }
+      if let entries { _ = try fill(list, with: entries) }
     }
   }
 
@@ -152,19 +187,30 @@ package struct WatchlistTable {
   /// Adds a symbol at the end, or changes the triggers of one that is there.
   /// - Throws: `unknownWatchlist`, `tooManySymbols`, `invalid`, `store`.
   package func put(_ item: WatchlistItem, in id: Int64) throws(AppStoreError) {
-    try validate(item.triggers)
+    try item.triggers.validate()
+    try changing(id) { (list) throws(AppStoreError) in try put(item, in: list) }
+  }
+
+  /// Adds a symbol at the end; one that is there stays as it is.
+  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `store`.
+  package func add(_ symbol: Symbol, to id: Int64) throws(AppStoreError) {
     try changing(id) { (list) throws(AppStoreError) in
-      let isNew = !list.items.contains { $0.symbol == item.symbol }
-      if isNew, list.items.count >= Self.symbolsMax {
-        throw .tooManySymbols(limit: Self.symbolsMax)
-      }
-      var parameters = WireParameters()
-      parameters.add { $0.int64(id) }
-      parameters.add { $0.text(item.symbol.description) }
-      parameters.add { $0.optionalNumeric(item.triggers.low) }
-      parameters.add { $0.optionalNumeric(item.triggers.high) }
-      try connection.write(Self.upsert, with: parameters, context: Self.context)
+      if list.contains(symbol) { return }
+      try put(WatchlistItem(symbol: symbol), in: list)
     }
+  }
+
+  private func put(_ item: WatchlistItem, in list: Watchlist) throws(AppStoreError) {
+    if !list.contains(item.symbol), list.items.count >= Self.symbolsMax {
+      throw .tooManySymbols(limit: Self.symbolsMax)
+    }
+    var parameters = WireParameters()
+    parameters.add { $0.int64(list.id) }
+    parameters.add { $0.text(item.symbol.description) }
+    parameters.add { $0.optionalNumeric(item.triggers.low) }
+    parameters.add { $0.optionalNumeric(item.triggers.high) }
+    try connection.write(Self.upsert, with: parameters, context: Self.context)
+    try touch(list.id)
   }
 
   private static let remove = Statement(
@@ -185,11 +231,13 @@ package struct WatchlistTable {
   /// A symbol that is not there is no fault.
   /// - Throws: `unknownWatchlist`, `store`.
   package func remove(_ symbol: Symbol, from id: Int64) throws(AppStoreError) {
-    try changing(id) { (_) throws(AppStoreError) in
+    try changing(id) { (list) throws(AppStoreError) in
+      guard list.contains(symbol) else { return }
       var parameters = WireParameters()
       parameters.add { $0.int64(id) }
       parameters.add { $0.text(symbol.description) }
       try connection.write(Self.remove, with: parameters, context: Self.context)
+      try touch(id)
     }
   }
 
@@ -218,29 +266,26 @@ package struct WatchlistTable {
   package func replaceItems(
     of id: Int64, with entries: [WatchlistEntry]
   ) throws(AppStoreError) -> Watchlist {
-    if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }
-    guard Set(entries.map(\.symbol)).count == entries.count else {
-      throw .invalid(field: "symbols", expected: "each symbol once")
-    }
-    for entry in entries { try validate(entry.triggers ?? PriceTriggers()) }
+    try validate(entries)
     return try changing(id) { (list) throws(AppStoreError) in
-      let before = Dictionary(uniqueKeysWithValues: list.items.map { ($0.symbol, $0.triggers) })
-      let items = entries.map { entry in
-        WatchlistItem(
-          symbol: entry.symbol,
-          triggers: entry.triggers ?? before[entry.symbol] ?? PriceTriggers())
-      }
-      try fill(id, with: items)
-      return Watchlist(id: id, name: list.name, items: items)
+      Watchlist(id: id, name: list.name, items: try fill(list, with: entries))
     }
   }
 
-  private func fill(_ id: Int64, with items: [WatchlistItem]) throws(AppStoreError) {
+  /// - Returns: what is in it now.
+  private func fill(
+    _ list: Watchlist, with entries: [WatchlistEntry]
+  ) throws(AppStoreError) -> [WatchlistItem] {
+    let before = Dictionary(uniqueKeysWithValues: list.items.map { ($0.symbol, $0.triggers) })
+    let items = entries.map { entry in
+      WatchlistItem(
+        symbol: entry.symbol, triggers: entry.triggers ?? before[entry.symbol] ?? PriceTriggers())
+    }
     var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
+    parameters.add { $0.int64(list.id) }
     try connection.write(Self.clear, with: parameters, context: Self.context)
     parameters = WireParameters()
-    parameters.add { $0.int64(id) }
+    parameters.add { $0.int64(list.id) }
     let columns = [
       items.map(\.symbol.description), items.map { $0.triggers.low?.description ?? "" },
       items.map { $0.triggers.high?.description ?? "" },
@@ -249,9 +294,24 @@ package struct WatchlistTable {
       parameters.add { buffer in buffer.array(column, type: .text) { $0.text($1) } }
     }
     try connection.write(Self.fill, with: parameters, context: Self.context)
+    try touch(list.id)
+    return items
   }
 
-  // MARK: What every change begins with
+  // MARK: What every change begins with, and ends with
+
+  private static let touchOne = Statement(
+    name: "touch_watchlist",
+    sql: """
+      update watchlist
+      set updated_at = clock_timestamp()
+      where user_id = $1::bigint
+        and id = $2::bigint
+      """)
+
+  private func touch(_ id: Int64) throws(AppStoreError) {
+    try connection.write(Self.touchOne, with: place(of: id), context: Self.context)
+  }
 
   @discardableResult
   private func changing<Value>(
@@ -282,8 +342,12 @@ package struct WatchlistTable {
     }
   }
 
-  private func validate(_ triggers: PriceTriggers) throws(AppStoreError) {
-    if let fault = triggers.fault { throw .invalid(field: fault.field, expected: fault.expected) }
+  private func validate(_ entries: [WatchlistEntry]) throws(AppStoreError) {
+    if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }
+    guard Set(entries.map(\.symbol)).count == entries.count else {
+      throw .invalid(field: "symbols", expected: "each symbol once")
+    }
+    for entry in entries { try entry.triggers?.validate() }
   }
 
   private func named(_ error: AppStoreError, name: String) -> AppStoreError {

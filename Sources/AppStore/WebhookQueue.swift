@@ -11,7 +11,7 @@ package struct PendingDelivery: Sendable {
   package var failures: Int32
   /// Until it is due; 0: it is.
   package var waitMilliseconds: Int64
-  package var notification: AlertNotification
+  package var notification: InboxItem
 }
 
 /// What became of an attempt.

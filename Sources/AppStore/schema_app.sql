@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 5 then
+  if found > 6 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 5', found);
+      message = format('the database has candled_app schema version %s, newer than 6', found);
   end if;
 end
 $version$;
@@ -198,8 +198,11 @@ create table if not exists watchlist (
     unique (user_id, position) deferrable initially deferred,
   constraint watchlists_are_few check (position between 0 and 99)
 );
+alter table watchlist add column if not exists updated_at timestamptz not null default now();
 comment on table watchlist is 'Lists of instruments that a user follows, in the order of position.';
 comment on column watchlist.position is 'Order of the user''s lists, from 0.';
+comment on column watchlist.updated_at is
+  'When its name or its symbols changed. Of a list from before version 6: not before the upgrade.';
 
 create table if not exists watchlist_item (
   watchlist_id bigint not null references watchlist on delete cascade,
@@ -290,6 +293,8 @@ create table if not exists command (
     num_nulls(sequence, outcome, answer, answered_at) in (0, 4))
 );
 create index if not exists command_pending on command (id) where outcome is null;
+create index if not exists command_replacement
+on command (substring(body from '^replace order=([0-9]+)')) where kind = 'replace';
 comment on table command is
   'What users asked of the broker. Rows only come, and get their outcome once.';
 comment on column command.idempotency_key is 'The same key is the same command, sent again.';
@@ -329,6 +334,29 @@ comment on table corporate_action_booking is
   'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
 comment on column corporate_action_booking.accounts is
   'That held the symbol when the ex-day began, and got something.';
+
+create table if not exists same_day_fund (
+  symbol text primary key,
+  from_day date not null,
+  constraint same_day_fund_symbol_is_short check (octet_length(symbol) between 1 and 16)
+);
+comment on table same_day_fund is
+  'Funds whose shares may be sold on the day of their purchase, as an operator listed them.';
+comment on column same_day_fund.from_day is 'The first day on which they may.';
+
+create table if not exists holding_trigger (
+  account_id bigint not null references account on delete restrict,
+  symbol text not null,
+  low numeric,
+  high numeric,
+  primary key (account_id, symbol),
+  constraint holding_trigger_symbol_is_short check (octet_length(symbol) between 1 and 16),
+  constraint holding_triggers_are_prices check (low > 0 and high > 0 and low <= high)
+);
+comment on table holding_trigger is
+  'Prices at or beyond which a holding is highlighted. They stay when it is sold.';
+comment on column holding_trigger.low is 'At or below this price it is highlighted; null: never.';
+comment on column holding_trigger.high is 'At or above this price it is highlighted; null: never.';
 
 create table if not exists queue_purchase (
   id bigint primary key,
@@ -521,18 +549,19 @@ create table if not exists order_event (
   primary key (order_id, sequence),
   constraint order_event_kind_is_known check (
     kind in (
-      'accepted', 'released', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced',
-      'reversed', 'kept'))
+      'accepted', 'released', 'held_again', 'fill', 'pending_cancel', 'cancelled', 'expired',
+      'replaced', 'reversed', 'kept'))
 );
--- Before version 5 a column was empty; before version 3 it knew neither released nor kept.
+-- Before version 6 held_again was not known; before version 5 a column was empty; before version 3
+-- neither released nor kept was known.
 alter table order_event drop column if exists detail;
 alter table order_event drop constraint if exists order_event_kind_is_known;
 alter table order_event add constraint order_event_kind_is_known check (
   kind in (
-    'accepted', 'released', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced',
-    'reversed', 'kept'));
+    'accepted', 'released', 'held_again', 'fill', 'pending_cancel', 'cancelled', 'expired',
+    'replaced', 'reversed', 'kept'));
 comment on column order_event.kind is
-  'kept: a fill whose snapshots were taken back, but whose shares or money are spent: it stands.';
+  'held_again: the row that released a stop order was taken out. kept: a fill whose snapshots were taken back, but whose shares or money are spent: it stands.';
 comment on table order_event is 'What happened to an order. Rows only come.';
 
 create table if not exists fill (
@@ -963,43 +992,90 @@ comment on column alert.armed_volume is 'The day''s volume then.';
 create table if not exists notification (
   id bigint generated always as identity primary key,
   user_id bigint not null references app_user on delete restrict,
-  alert_id bigint not null references alert on delete restrict,
-  revision integer not null,
-  period text not null,
+  alert_id bigint references alert on delete restrict,
+  revision integer,
+  period text,
   kind text not null,
   refers_to bigint references notification on delete restrict,
   symbol text,
-  source text not null,
-  condition text not null,
+  source text,
+  condition text,
   threshold numeric,
   trading_day date not null,
-  basis text not null,
+  basis text,
   value numeric,
-  feed_epoch bigint not null,
-  feed_seq bigint not null,
+  feed_epoch bigint,
+  feed_seq bigint,
   observed_at timestamptz not null,
   at timestamptz not null default clock_timestamp(),
   read_at timestamptz,
   deleted_at timestamptz,
   constraint notification_is_once unique (alert_id, revision, period, kind),
-  constraint notification_kind_is_known check (kind in ('fired', 'withdrawn')),
-  constraint notification_refers_if_withdrawn check ((refers_to is null) = (kind = 'fired')),
   constraint notification_period_is_known check (
     period ~ '^(once|[0-9]{4}-[0-9]{2}-[0-9]{2})$'),
   constraint notification_basis_is_known check (
     basis in ('last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction'))
 );
+-- Before version 6 alerts alone made notifications.
+alter table notification
+  alter column alert_id drop not null,
+  alter column revision drop not null,
+  alter column period drop not null,
+  alter column source drop not null,
+  alter column condition drop not null,
+  alter column basis drop not null,
+  alter column feed_epoch drop not null,
+  alter column feed_seq drop not null,
+  add column if not exists account_id bigint references account on delete restrict,
+  add column if not exists event text,
+  add column if not exists order_id bigint references paper_order on delete restrict,
+  add column if not exists queue_purchase_id bigint references queue_purchase on delete restrict,
+  add column if not exists side text,
+  add column if not exists quantity numeric,
+  add column if not exists filled numeric,
+  add column if not exists turnover numeric,
+  add column if not exists reason text,
+  drop constraint if exists notification_kind_is_known,
+  drop constraint if exists notification_refers_if_withdrawn,
+  drop constraint if exists notification_event_is_known,
+  drop constraint if exists notification_is_of_its_kind,
+  add constraint notification_kind_is_known check (
+    kind in ('fired', 'withdrawn', 'order', 'purchase')),
+  add constraint notification_refers_if_withdrawn check (
+    (refers_to is not null) = (kind = 'withdrawn')),
+  add constraint notification_event_is_known check (
+    event in (
+      'armed', 'ordered', 'filled', 'rejected', 'cancelled', 'expired', 'reversed', 'kept',
+      'queue_empty')),
+  add constraint notification_is_of_its_kind check (
+    case
+      when kind in ('fired', 'withdrawn') then
+        num_nulls(
+          alert_id, revision, period, source, condition, basis, feed_epoch, feed_seq) = 0
+        and num_nonnulls(account_id, event) = 0
+      else
+        num_nulls(account_id, event) = 0
+        and num_nonnulls(
+          alert_id, revision, period, source, condition, basis, feed_epoch, feed_seq) = 0
+    end);
 create index if not exists notification_inbox
 on notification (user_id, id) where deleted_at is null;
 create index if not exists notification_day on notification (trading_day);
 comment on table notification is
-  'What fired, and what was withdrawn since. Rows only come; the user reads and hides them.';
+  'The inbox: what alerts fired, and withdrew since; what became of orders and of queue purchases. '
+  'Rows only come; the user reads and hides them.';
+comment on column notification.kind is
+  'Of an alert: fired, withdrawn. Of a paper account: order, purchase.';
 comment on column notification.period is 'once, or the trading day: no two firings share it.';
 comment on column notification.refers_to is 'Of a withdrawn one: the firing that was false.';
 comment on column notification.basis is 'What of the row met the condition.';
 comment on column notification.value is 'The price, or the volume, that met it.';
 comment on column notification.feed_seq is 'The change that showed it; of a past day the newest.';
 comment on column notification.observed_at is 'What the daemon''s clock showed.';
+comment on column notification.event is
+  'What became of the order or the purchase; queue_empty: the account''s last purchase has ended.';
+comment on column notification.filled is 'As it was then; turnover is its price × quantity.';
+comment on column notification.reason is 'Why a purchase was rejected.';
 
 create table if not exists alert_cursor (
   is_only boolean primary key default true,
@@ -1078,7 +1154,7 @@ create table if not exists outbox (
   constraint outbox_kind_is_known check (kind in ('order', 'refusal', 'notification')),
   constraint outbox_part_is_an_event check ((kind = 'order') = (part is not null))
 );
-comment on table outbox is 'What became of users'' orders, and what alerts fired. Rows only come.';
+comment on table outbox is 'What became of users'' orders, and notifications. Rows only come.';
 comment on column outbox.id is 'Of all users, in the order of commits.';
 comment on column outbox.number is 'Of the user''s rows, from 1 without a gap.';
 comment on column outbox.refers_to is 'An order, a command that was refused, or a notification.';
@@ -1158,6 +1234,27 @@ after update on command
 referencing new table as added
 for each statement
 execute function add_to_outbox('refusal');
+
+create or replace function hold_outbox()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  perform
+  from outbox_cursor
+  for update;
+  return null;
+end
+$function$;
+comment on function hold_outbox is
+  'Locks the outbox before ids are given, so that they are in the order of commits.';
+
+create or replace trigger hold_outbox
+before insert on notification
+for each statement
+execute function hold_outbox();
 
 create or replace trigger added_to_outbox
 after insert on notification
@@ -1331,7 +1428,10 @@ begin
   grant select, insert on
     account, posting, entry, order_event, fill, corporate_action, corporate_action_booking
   to candled_app;
-  grant select, insert, update on command, paper_order, queue_purchase to candled_app;
+  grant select, insert, update on
+    command, paper_order, queue_purchase, holding_trigger
+  to candled_app;
+  grant select, insert, update, delete on same_day_fund to candled_app;
   grant select, update on broker_lease, broker_cursor to candled_app;
   grant select, insert, delete on fill_input to candled_app;
   grant select, insert, update, delete on fill_checkpoint to candled_app;
@@ -1345,11 +1445,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 5;
+where version < 6;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  5,
+  6,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

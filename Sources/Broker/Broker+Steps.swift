@@ -78,7 +78,10 @@ extension Broker {
   ) throws(AppStoreError) {
     guard let session, var next = state.take() else { return }
     next.now = now
-    if BrokerState.day(at: now, calendar: calendar) > next.day { try readCalendar(session) }
+    if BrokerState.day(at: now, calendar: calendar) > next.day {
+      try readCalendar(session)
+      next.rules.sameDayFunds = try session.table.sameDayFunds()
+    }
     next.beginDay(calendar: calendar)
     try next.addAccounts(
       Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)

@@ -166,8 +166,9 @@ extension BrokerState {
       throw CommandRefusal("account", "there is no such account")
     }
     let unit = LedgerUnit.shares(order.symbol)
-    let traded =
+    var traded =
       row?.traded(instrument) ?? TradedInstrument(instrument, statedLimits: StatedLimits.none)
+    traded.isOnSameDayList = rules.sameDayFunds[order.symbol].map { $0 <= day } ?? false
     let judgement = OrderRules.judge(
       order, of: traded, against: row?.snapshot,
       holding: Holding(
@@ -253,10 +254,13 @@ extension BrokerState {
     } catch {
       throw CommandRefusal(error)
     }
+    // A stop that was reached is in the market: its next is, too.
+    let isReached = placed.kind == .stopLimit && old.row.state != .held && change.stop == nil
     let order = Order(
       id: newest.order + 1, account: placed.account, symbol: placed.symbol, side: placed.side,
-      kind: placed.kind, timeInForce: change.timeInForce ?? placed.timeInForce,
-      quantity: quantity, limit: change.limit ?? placed.limit, stop: change.stop ?? placed.stop)
+      kind: isReached ? .limit : placed.kind,
+      timeInForce: change.timeInForce ?? placed.timeInForce, quantity: quantity,
+      limit: change.limit ?? placed.limit, stop: isReached ? nil : change.stop ?? placed.stop)
     let next = try judge(order, by: row(placed.symbol)?.market, ledger: ledger)
     withdraw(id, as: .replaced)
     place(next, command: command.id, purchase: nil)
@@ -291,13 +295,16 @@ extension BrokerState {
     do throws(CommandRefusal) {
       _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: market)
     } catch {
-      if Self.early.contains(where: { $0.rawValue == error.code }) { throw error }
+      // One that ends with a day that is over would be of no use.
+      let isOver = error.code == Refusal.Code.session.rawValue && !purchase.carriesOver
+      if isOver || Self.early.contains(where: { $0.rawValue == error.code }) { throw error }
     }
     newest.purchase = purchase.id
     let armed = PurchaseRow(
       purchase: purchase, commandID: command.id, state: .armed, changedAt: now)
     purchases[purchase.id] = armed
     step.purchases[purchase.id] = armed
+    notify(armed, order: nil)
     return "purchase=\(purchase.id)"
   }
 

@@ -16,6 +16,10 @@ extension BrokerState {
       guard orders[order]?.row.state == .held else { return }
       set(.accepted, of: order)
       tell(.released, of: order)
+    case .heldAgain(let order):
+      guard orders[order]?.row.state == .accepted else { return }
+      set(.held, of: order)
+      tell(.heldAgain, of: order)
     }
   }
 
@@ -158,11 +162,20 @@ extension BrokerState {
   private mutating func end(_ symbol: Symbol, beyond band: PriceBand?) {
     guard let band else { return }
     for id in (openOrders[symbol] ?? []).sorted() {
-      guard let order = orders[id], let limit = order.placed.limit, !band.contains(limit),
+      guard let order = orders[id], Self.isBeyond(band, order),
         instruments[symbol]?.isPending(order.placed) != true
       else { continue }
       withdraw(id, as: order.row.state == .pendingCancel ? .cancelled : .expired)
     }
+  }
+
+  /// A stop that the whole day is past was passed by no trade: the prices before were of other
+  /// shares, before a bonus for example.
+  private static func isBeyond(_ band: PriceBand, _ order: PaperOrder) -> Bool {
+    let placed = order.placed
+    if let limit = placed.limit, !band.contains(limit) { return true }
+    guard let stop = placed.stop, order.row.state == .held else { return false }
+    return placed.side == .buy ? stop < band.lower : stop > band.upper
   }
 
   /// The day's totals confirm its last row, if they contain it.
@@ -195,8 +208,8 @@ extension BrokerState {
       let order = purchase.purchase.order(id: newest.order + 1, limitUp: limitUp)
       do throws(CommandRefusal) {
         let placed = try judge(order, by: row)
-        set(.ordered, ofPurchase: purchase.purchase.id)
         place(placed, command: nil, purchase: purchase.purchase.id)
+        set(.ordered, ofPurchase: purchase.purchase.id, order: orders[order.id])
       } catch {
         // The cage follows the book, and a session begins: it is tried again with each row.
         if error.code == "cage" || error.code == "session" { continue }

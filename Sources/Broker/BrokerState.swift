@@ -5,8 +5,7 @@ import PaperTrading
 /// What the broker knows, with the step that it makes of it. A value: a step takes it, and gives it
 /// back once it is stored. So nothing is known that is not stored, and nothing is copied.
 struct BrokerState: Sendable {
-  /// Which orders are for; it ends after the last certificate of the day.
-  var day: TradingDay
+  var rules: DayRules
   var ledgers: [Int64: AccountLedger] = [:]
   var accounts: [Int64: BrokerAccount] = [:]
   /// Open ones, and those that ended on the day.
@@ -37,6 +36,13 @@ struct BrokerState: Sendable {
     var placed: [Int64: Int] = [:]
   }
 
+  /// The day, and what no code shows of instruments on it.
+  struct DayRules: Sendable {
+    var day: TradingDay
+    /// An operator's list: from which day on what is bought may be sold on the same day.
+    var sameDayFunds: [Symbol: TradingDay] = [:]
+  }
+
   struct FillKey: Hashable, Sendable {
     let order: Int64
     let evidence: String
@@ -46,8 +52,14 @@ struct BrokerState: Sendable {
   static let market = "cn"
 
   init(day: TradingDay, now: Timestamp) {
-    self.day = day
+    rules = DayRules(day: day)
     self.now = now
+  }
+
+  /// Which orders are for; it ends after the last certificate of the day.
+  var day: TradingDay {
+    get { rules.day }
+    set { rules.day = newValue }
   }
 
   /// On the exchange's clock. Before the day's own morning it is second 0.
@@ -118,7 +130,9 @@ extension BrokerState {
       openOrders[symbol]?.remove(id)
       if openOrders[symbol]?.isEmpty == true { openOrders[symbol] = nil }
       closing.remove(id)
-      if let purchase = order.row.queuePurchaseID { end(purchase: purchase, with: state) }
+      if let purchase = order.row.queuePurchaseID {
+        end(purchase: purchase, with: state, of: order)
+      }
     } else {
       openOrders[symbol, default: []].insert(id)
       if state == .pendingCancel { closing.insert(id) }
@@ -135,23 +149,29 @@ extension BrokerState {
     var row = OrderEventRow(orderID: id, sequence: order.events, kind: kind, at: at ?? now)
     (row.postingSequence, row.feedSequence) = (posting, feed)
     step.events.append(row)
+    notify(kind, of: order)
   }
 
-  private mutating func end(purchase id: Int64, with state: OrderState) {
+  private mutating func end(purchase id: Int64, with state: OrderState, of order: PaperOrder) {
     let ended: PurchaseRow.State =
       switch state {
       case .filled: .filled
       case .expired: .expired
       default: .cancelled
       }
-    set(ended, ofPurchase: id)
+    set(ended, ofPurchase: id, order: order)
   }
 
-  mutating func set(_ state: PurchaseRow.State, ofPurchase id: Int64, reason: String? = nil) {
+  /// - Parameter order: that the purchase has made.
+  mutating func set(
+    _ state: PurchaseRow.State, ofPurchase id: Int64, order: PaperOrder? = nil,
+    reason: String? = nil
+  ) {
     guard var row = purchases[id] else { return }
     (row.state, row.reason, row.changedAt) = (state, reason, now)
     purchases[id] = state.isOpen ? row : nil
     step.purchases[id] = row
+    notify(row, order: order)
   }
 
   /// Gives an input to an instrument, and books what follows.

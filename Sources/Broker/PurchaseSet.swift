@@ -8,6 +8,7 @@ struct PurchaseSet: Sendable {
   private var rows: [Int64: PurchaseRow] = [:]
   private var armedOfSymbol: [Symbol: Set<Int64>] = [:]
   private var armedOfAccount: [Int64: Int] = [:]
+  private var openOfAccount: [Int64: Int] = [:]
 
   subscript(id: Int64) -> PurchaseRow? {
     get { rows[id] }
@@ -19,8 +20,11 @@ struct PurchaseSet: Sendable {
   }
 
   private mutating func count(_ row: PurchaseRow?, as change: Int) {
-    guard let row, row.state == .armed else { return }
+    guard let row else { return }
     let (id, symbol, account) = (row.purchase.id, row.purchase.symbol, row.purchase.account)
+    openOfAccount[account, default: 0] += change
+    if openOfAccount[account] == 0 { openOfAccount[account] = nil }
+    guard row.state == .armed else { return }
     armedOfAccount[account, default: 0] += change
     if change > 0 {
       armedOfSymbol[symbol, default: []].insert(id)
@@ -44,6 +48,8 @@ struct PurchaseSet: Sendable {
   }
 
   func armedCount(of account: Int64) -> Int { armedOfAccount[account] ?? 0 }
+
+  func isEmpty(of account: Int64) -> Bool { openOfAccount[account] == nil }
 
   /// Those that end with the day.
   func ending(on symbol: Symbol) -> [Int64] {

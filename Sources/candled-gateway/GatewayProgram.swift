@@ -39,6 +39,7 @@ struct CandledGateway: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
-      CorporateActionCommand.self, VerifyCommand.self, VersionCommand.self,
+      CorporateActionCommand.self, SameDayFundCommand.self, VerifyCommand.self,
+      VersionCommand.self,
     ])
 }

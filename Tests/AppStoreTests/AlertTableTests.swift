@@ -37,7 +37,7 @@ import Testing
       position: FeedPosition(epoch: 1, seq: 7, at: StoreSamples.start))
   }
 
-  private func inbox() throws -> [AlertNotification] {
+  private func inbox() throws -> [InboxItem] {
     try NotificationTable(connection).inbox(of: user, before: nil, isUnread: false, limit: 100)
   }
 
@@ -98,8 +98,8 @@ import Testing
     #expect(try other.write([notice(alert)]) == 0)
     let rows = try inbox()
     #expect(rows.count == 1)
-    #expect(rows.first?.alertID == alert.id && rows.first?.condition == .above)
-    #expect(rows.first?.evidence.value?.description == "12.340")
+    #expect(rows.first?.alert?.alertID == alert.id && rows.first?.alert?.condition == .above)
+    #expect(rows.first?.alert?.evidence.value?.description == "12.340")
     #expect(try table.alert(alert.id).isArmed == false)
     #expect(try other.book(from: StoreSamples.day).armedCount == 0)
   }
@@ -171,7 +171,7 @@ import Testing
     #expect(try notices.write([notice(alert, on: next), notice(alert)]) == 2)
     #expect(try notices.write([notice(alert, on: next)]) == 0)
     // The older day first, so that the newest notification is the newest day's.
-    #expect(try inbox().map(\.day) == [next, StoreSamples.day])
+    #expect(try inbox().map(\.alert?.day) == [next, StoreSamples.day])
     #expect(try table.alert(alert.id).isArmed)
   }
 
@@ -194,12 +194,13 @@ import Testing
     let notices = NoticeTable(connection)
     try notices.write([notice(alert)])
     let firing = try #require(try inbox().first)
+    let fired = try #require(firing.alert)
     let withdrawal = AlertNotice(
-      kind: .withdrawn(firing: firing.id), key: alert.key(on: firing.day), day: firing.day,
-      evidence: AlertEvidence(.correction, nil), position: firing.position)
+      kind: .withdrawn(firing: firing.id), key: alert.key(on: fired.day), day: fired.day,
+      evidence: AlertEvidence(.correction, nil), position: fired.position)
     #expect(try notices.write([withdrawal]) == 1)
     #expect(try notices.write([withdrawal]) == 0)
-    #expect(try inbox().map(\.withdraws) == [firing.id, nil])
+    #expect(try inbox().map(\.alert?.withdraws) == [firing.id, nil])
     let again = try table.alert(alert.id)
     #expect(again.isArmed && again.revision == 2)
     #expect(try notices.write([notice(again)]) == 1)

@@ -140,7 +140,7 @@ import Testing
     let table = LedgerTable(connection)
     let first = try table.transactionLog(of: account, limit: 3)
     #expect(first.map(\.amount.description) == ["0.07", "0.06", "0.05"])
-    let second = try table.transactionLog(of: account, before: first.last?.sequence, limit: 9)
+    let second = try table.transactionLog(of: account, behind: first.last?.sequence, limit: 9)
     #expect(second.map(\.sequence) == [4, 3, 2, 1])
     #expect(second.allSatisfy { $0.kind == "deposit" && $0.depositType == "Bank" })
     #expect(second[0].description == "a b" && second[0].symbol == nil)

@@ -52,13 +52,7 @@ import Testing
       let connection = try PostgresConnection(url: url, application: "second")
       for statement in second { try connection.execute(statement, context: "test") }
     }
-    let blocked = """
-      select count(*)
-      from pg_stat_activity
-      where application_name = 'second'
-        and wait_event_type = 'Lock'
-      """
-    while try database.store.value(blocked) == "0" { try await Task.sleep(for: .milliseconds(5)) }
+    try await waitUntilBlocked()
     let table = OutboxTable(try database.connection())
     #expect(try table.last() == 0 && table.rows(after: 0, limit: 10).isEmpty)
     try first.execute("commit", context: "test")
@@ -69,6 +63,34 @@ import Testing
     #expect(try table.rows(of: alice, after: 1, limit: 10) == [rows[1]])
     #expect(try table.lastNumber(of: alice) == 2 && table.lastNumber(of: bob) == 1)
     #expect(try table.notifications(rows).count == 3)
+  }
+
+  @Test func `numbers of notifications are in the order of commits, whoever writes them`()
+    async throws
+  {
+    let broker = try PostgresConnection(url: database.store.url, application: "broker")
+    try broker.execute(
+      "begin; update candled_app.outbox_cursor set last_id = last_id", context: "test")
+    let (url, late) = (database.url, notification(of: alice, on: "2026-07-07"))
+    async let waiting: Void = onOwnThread {
+      try PostgresConnection(url: url, application: "second").execute(late, context: "test")
+    }
+    try await waitUntilBlocked()
+    try broker.execute(notification(of: bob, on: "2026-07-06"), context: "test")
+    try broker.execute("commit", context: "test")
+    try await waiting
+    let order = "select string_agg(user_id::text, ' ' order by id) from candled_app.notification"
+    #expect(try database.store.value(order) == "\(bob) \(alice)")
+  }
+
+  private func waitUntilBlocked() async throws {
+    let blocked = """
+      select count(*)
+      from pg_stat_activity
+      where application_name = 'second'
+        and wait_event_type = 'Lock'
+      """
+    while try database.store.value(blocked) == "0" { try await Task.sleep(for: .milliseconds(5)) }
   }
 
   @Test func `what a user changes keeps nothing from the user's outbox`() async throws {
@@ -86,13 +108,7 @@ import Testing
       let connection = try AppConnection(url: url, application: "second")
       _ = try WatchlistTable(connection, userID: alice).create(named: "mine")
     }
-    let blocked = """
-      select count(*)
-      from pg_stat_activity
-      where application_name = 'second'
-        and wait_event_type = 'Lock'
-      """
-    while try database.store.value(blocked) == "0" { try await Task.sleep(for: .milliseconds(5)) }
+    try await waitUntilBlocked()
     let broker = try PostgresConnection(url: database.store.url, application: "broker")
     try broker.execute("set lock_timeout = '2s'", context: "test")
     #expect(throws: Never.self) {

@@ -229,7 +229,7 @@ import Testing
           go.wait()
         }
       }
-      while !hasBegun.withLock({ $0 }) { await Task.yield() }
+      try await wait { hasBegun.withLock { $0 } }
       for client in clients {
         group.addTask {
           await AccessKey.$current.withValue(client) {
@@ -243,11 +243,19 @@ import Testing
           }
         }
       }
-      while refused.withLock({ $0 }) < count { await Task.yield() }
-      go.signal()
+      defer { go.signal() }
+      try await wait { refused.withLock { $0 } >= count }
       try await group.waitForAll()
     }
     return (served.withLock { $0 }, refused.withLock { $0 })
+  }
+
+  private func wait(for isSo: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !isSo() {
+      try #require(ContinuousClock.now < deadline, "it takes too long")
+      try await Task.sleep(for: .milliseconds(1))
+    }
   }
 
   @Test func `more than 64 requests at a time are refused, and the others are served`() async throws

@@ -67,8 +67,8 @@ import Testing
     var shown = try order(1, in: exchange)
     #expect(shown.filled == .zero && shown.possible == ExactDecimal(300))
     let progress = "select body from candled_app.order_progress"
-    #expect(try exchange.database.value(progress) == "possible=300")
-    #expect(OrderProgress(text: "ahead=9 possible=300")?.possible == ExactDecimal(300))
+    #expect(try exchange.database.value(progress) == "possible=300 ahead=4700")
+    #expect(shown.ahead == 4_700)
     exchange.kill()
     try await sealed(exchange, Self.morning + 9, 6_400, queue: 5_000)
     try await sealed(exchange, Self.morning + 12, 6_400, queue: 5_001)

@@ -116,6 +116,8 @@ final class PaperExchange {
     var volume: Int64
     /// Of all trades.
     var cents: Int64 = 1000
+    /// The lowest price of the day; nil: that of all trades.
+    var low: Int64?
     var previous: Int64 = 1000
     var bids: [(Int64, Int64)] = []
     var asks: [(Int64, Int64)] = []
@@ -134,7 +136,7 @@ final class PaperExchange {
     var quote = Quote(symbol: symbol, tradingDay: row.day, secondOfDay: Int32(row.second))
     (quote.open, quote.previousClose) = (Self.price(row.cents), Self.price(row.previous))
     (quote.last, quote.high, quote.low) = (
-      Self.price(row.cents), Self.price(row.cents), Self.price(row.cents)
+      Self.price(row.cents), Self.price(row.cents), Self.price(row.low ?? row.cents)
     )
     (quote.volume, quote.turnover) = (
       ExactDecimal(row.volume), ExactDecimal(units: row.volume * row.cents, scale: 2)

@@ -25,8 +25,9 @@ import Testing
   @Test(arguments: [
     [], ["run"], ["check"], ["version"], ["token"], ["token", "create"], ["token", "list"],
     ["token", "revoke"], ["corporate-action"], ["corporate-action", "dividend"],
-    ["corporate-action", "bonus"], ["corporate-action", "list"], ["verify"], ["schema"],
-    ["schema", "print"], ["schema", "apply"], ["schema", "check"],
+    ["corporate-action", "bonus"], ["corporate-action", "list"], ["same-day-fund"],
+    ["same-day-fund", "add"], ["same-day-fund", "remove"], ["same-day-fund", "list"], ["verify"],
+    ["schema"], ["schema", "print"], ["schema", "apply"], ["schema", "check"],
   ])
   func `explains each command with examples`(command: [String]) throws {
     let help = try run(command + ["--help"])
@@ -107,11 +108,11 @@ import Testing
     #expect(before.output.contains("candled-gateway schema apply"), "\(before.output)")
     #expect(try ask("schema", "check").status == 65)
     let applied = try ask("schema", "apply")
-    #expect(applied.status == 0 && applied.errors.contains("candled_app schema version 5"))
+    #expect(applied.status == 0 && applied.errors.contains("candled_app schema version 6"))
     #expect(try ask("schema", "apply").status == 0)
     let same = try ask("schema", "check", "--json")
     #expect(same.status == 0, "\(same.output) \(same.errors)")
-    #expect(try Parsed.object(same.output)["version"] as? Int == 5)
+    #expect(try Parsed.object(same.output)["version"] as? Int == 6)
     // Nobody could use it.
     let closed = try ask("check")
     #expect(closed.status == 78 && closed.output.contains("candled-gateway token create"))
@@ -190,6 +191,36 @@ import Testing
     let object = try Parsed.object(lines[0])
     #expect(object["symbol"] as? String == "sh600519" && object["per_share"] as? String == "27.673")
     #expect(object["booked"] is NSNull)
+  }
+
+  @Test func `keeps the list of funds that are sold on the day of purchase`() async throws {
+    let stand = try await GatewayStand()
+    func list() throws -> [String] {
+      let run = try stand.run("same-day-fund", "list", "--json")
+      #expect(run.status == 0)
+      return try Parsed.lines(run.output).map { "\($0["symbol"] ?? "") \($0["from_day"] ?? "")" }
+    }
+    for (fund, day) in [("518880.SH", "2026-07-06"), ("sz159001", "2026-07-06")] {
+      #expect(try stand.run("same-day-fund", "add", fund, day).status == 0)
+    }
+    let moved = try stand.run("same-day-fund", "add", "sh518880", "2026-07-07")
+    #expect(moved.status == 0 && moved.errors.contains("from 2026-07-07 on"), "\(moved.errors)")
+    #expect(try list() == ["sh518880 2026-07-07", "sz159001 2026-07-06"])
+    #expect(try stand.run("same-day-fund", "remove", "159001").status == 0)
+    #expect(try list() == ["sh518880 2026-07-07"])
+    let gone = try stand.run("same-day-fund", "remove", "sz159001")
+    #expect(gone.status == 65 && gone.errors.contains("expected a fund that is on the list"))
+  }
+
+  @Test(arguments: [
+    (["add", "sh600519", "2026-07-06"], "SYMBOL: expected a fund"),
+    (["add", "fund", "2026-07-06"], "SYMBOL: expected a fund"),
+    (["add", "sh518880", "2026-07-32"], "FROM-DAY: expected a date"),
+    (["remove", "sz128136"], "SYMBOL: expected a fund"),
+  ])
+  func `refuses what cannot be on the list of funds`(arguments: [String], sentence: String) throws {
+    let refused = try run(["same-day-fund"] + arguments)
+    #expect(refused.status == 64 && refused.errors.contains(sentence), "\(refused.errors)")
   }
 
   @Test func `posts a merger of shares before its ex-day alone`() throws {

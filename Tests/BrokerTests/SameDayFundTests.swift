@@ -1,0 +1,83 @@
+import AppStore
+import Broker
+import Market
+import PaperTrading
+import TestSupport
+import TestTraits
+import Testing
+
+/// Funds that an operator has listed: what is bought of them may be sold on the same day.
+@Suite(.ownThread) struct SameDayFundTests {
+  private typealias Row = PaperExchange.Row
+  private static let fund = "sh518880"
+
+  private func list(from day: TradingDay, in exchange: PaperExchange) throws {
+    let symbol = try #require(Symbol(Self.fund))
+    try SameDayFundTable(exchange.apps).put(symbol, from: day)
+  }
+
+  private func rows(
+    _ exchange: PaperExchange, on day: TradingDay, from second: Int, volume: Int64
+  ) async throws {
+    for step in 0..<2 {
+      try await exchange.row(
+        Row(
+          symbol: Self.fund, day: day, second: second + step * 3,
+          volume: volume + Int64(step) * 100, bids: [(1000, 100)], asks: [(1001, 5_000)]))
+    }
+  }
+
+  /// Buys 1,000 of them, and offers as many.
+  private func round(
+    _ exchange: PaperExchange, on day: TradingDay = PaperExchange.day
+  ) async throws -> CommandOutcome {
+    try await rows(exchange, on: day, from: 34_500, volume: 100)
+    try exchange.order(.buy, 1_000, at: 1001, symbol: Self.fund)
+    try await rows(exchange, on: day, from: 34_510, volume: 300)
+    let offered = try exchange.order(.sell, 1_000, at: 1050, symbol: Self.fund)
+    #expect(try exchange.findings() == [])
+    #expect(try LedgerReplay(exchange.apps).differences() == [])
+    return offered
+  }
+
+  private func nextDay() throws -> TradingDay {
+    try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
+  }
+
+  @Test func `a fund on the list is sold on the day of its purchase`() async throws {
+    let exchange = try await PaperExchange()
+    try list(from: PaperExchange.day, in: exchange)
+    try exchange.deposit(100_000)
+    let offered = try await round(exchange)
+    #expect(offered.isDone && offered.answer == "order=2", "\(offered)")
+    #expect(try exchange.fills() == ["1/1 1000@10.01"])
+    exchange.kill()
+    let more = try exchange.order(.sell, 100, at: 1050, symbol: Self.fund)
+    #expect(!more.isDone, "all of it is offered")
+  }
+
+  @Test func `a fund that is not on the list, or not yet, waits for the next day`() async throws {
+    for day in [nil, try nextDay()] {
+      let exchange = try await PaperExchange()
+      if let day { try list(from: day, in: exchange) }
+      try exchange.deposit(100_000)
+      let offered = try await round(exchange)
+      #expect(!offered.isDone && offered.answer.hasPrefix("sellable"), "\(offered)")
+    }
+  }
+
+  @Test func `a change of the list counts from the broker's next day on`() async throws {
+    let exchange = try await PaperExchange()
+    try exchange.deposit(100_000)
+    // The deposit was executed: the day's list is read.
+    try list(from: PaperExchange.day, in: exchange)
+    _ = try await round(exchange)
+    let next = try nextDay()
+    exchange.setClock(day: next, second: 100)
+    try exchange.look()
+    try SameDayFundTable(exchange.apps).remove(try #require(Symbol(Self.fund)))
+    _ = try await round(exchange, on: next)
+    let settles = "select settles_same_day from candled_app.paper_order order by id"
+    #expect(try exchange.database.execute(settles).map { $0[0] } == ["f", "t", "t"])
+  }
+}
