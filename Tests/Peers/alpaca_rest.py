@@ -106,6 +106,8 @@ assets = trading.get_all_assets(
     GetAssetsRequest(status=AssetStatus.ACTIVE, asset_class=AssetClass.US_EQUITY)
 )
 assert sorted(asset.symbol for asset in assets) == ["AAPL", "sh600000", "sh600001", "sh600002"]
+assert {asset.symbol: asset.tradable for asset in assets} == {
+    "AAPL": False, "sh600000": True, "sh600001": True, "sh600002": True}
 for asset in assets:
     assert trading.get_asset(asset.symbol).id == asset.id
     assert trading.get_asset(asset.id).symbol == asset.symbol

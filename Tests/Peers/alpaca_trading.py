@@ -3,6 +3,7 @@ sh600001 to sell, and a broker that fills market orders at 10.00 and lets limit 
 
 import os
 import sys
+from datetime import date, datetime, timezone
 from uuid import UUID
 
 from alpaca.common.exceptions import APIError
@@ -10,6 +11,7 @@ from alpaca.trading.client import TradingClient
 from alpaca.trading.enums import OrderSide, OrderStatus, QueryOrderStatus, TimeInForce
 from alpaca.trading.requests import (
     ClosePositionRequest,
+    CreateWatchlistRequest,
     GetOrderByIdRequest,
     GetOrdersRequest,
     GetPortfolioHistoryRequest,
@@ -17,6 +19,7 @@ from alpaca.trading.requests import (
     MarketOrderRequest,
     ReplaceOrderRequest,
     StopLimitOrderRequest,
+    UpdateWatchlistRequest,
 )
 
 client = TradingClient("id", os.environ["SECRET"], url_override=f"http://127.0.0.1:{sys.argv[1]}")
@@ -54,7 +57,9 @@ found = client.get_orders(
 assert [order.id for order in found] == [first.id], found
 second = client.replace_order_by_id(first.id, ReplaceOrderRequest(qty=200, limit_price=10.05))
 assert (second.qty, second.limit_price) == ("200", "10.05") and second.id != first.id
-assert client.get_order_by_id(first.id).status == OrderStatus.REPLACED
+old = client.get_order_by_id(first.id)
+assert (old.status, old.replaced_by) == (OrderStatus.REPLACED, second.id), old
+assert (second.replaces, second.replaced_by) == (first.id, None), second
 client.cancel_order_by_id(second.id)
 assert client.get_order_by_id(second.id).status == OrderStatus.CANCELED
 refused(lambda: client.cancel_order_by_id(second.id), 404, 40410000)
@@ -88,4 +93,48 @@ assert len(history.timestamp) == len(history.equity) > 0, history
 kinds = [row["activity_type"] for row in client.get("/account/activities")]
 assert kinds[0] == "FILL" and kinds[-1] == "CSD", kinds
 assert {row["side"] for row in client.get("/account/activities/FILL")} == {"buy", "sell"}
+kinds = [
+    row["activity_type"]
+    for row in client.get(
+        "/account/activities",
+        {"activity_types": "CSD,FEE", "direction": "asc", "after": "2026-07-01T00:00:00Z"})]
+assert kinds == ["CSD"], kinds
+assert client.get("/account/activities/FEE") == []
+
+moment = datetime(2026, 7, 6, 2, tzinfo=timezone.utc)
+first_day = GetPortfolioHistoryRequest(
+    start=moment, end=moment, extended_hours=True, pnl_reset="no_reset",
+    intraday_reporting="market_hours", cashflow_types="NONE")
+assert len(client.get_portfolio_history(first_day).equity) == 1
+before = GetPortfolioHistoryRequest(date_end=date(2026, 7, 3), period="1W")
+assert client.get_portfolio_history(before).equity == []
+hours = GetPortfolioHistoryRequest(timeframe="1H")
+refused(lambda: client.get_portfolio_history(hours), 400, 40010001)
+
+
+def spelled(watchlist):
+    assert watchlist.account_id == account.id and watchlist.created_at <= watchlist.updated_at
+    return [asset.symbol for asset in watchlist.assets]
+
+
+assert client.get_watchlists() == []
+made = client.create_watchlist(
+    CreateWatchlistRequest(name="mine", symbols=["600001.SH", "sh600000"]))
+assert made.name == "mine" and spelled(made) == ["sh600001", "sh600000"], made
+assert made.assets[0] == client.get_asset("sh600001") and made.assets[0].tradable, made
+assert client.get_watchlist_by_id(made.id) == made and client.get_watchlists() == [made]
+added = client.add_asset_to_watchlist_by_id(made.id, "600002.SH")
+assert spelled(added) == ["sh600001", "sh600000", "sh600002"] and added.updated_at > made.updated_at
+removed = client.remove_asset_from_watchlist_by_id(made.id, "sh600000")
+assert spelled(removed) == ["sh600001", "sh600002"], removed
+updated = client.update_watchlist_by_id(
+    made.id, UpdateWatchlistRequest(name="ours", symbols=["sh600002", "sh600000"]))
+assert updated.name == "ours" and spelled(updated) == ["sh600002", "sh600000"], updated
+taken = CreateWatchlistRequest(name="ours", symbols=[])
+refused(lambda: client.create_watchlist(taken), 409, 40910000)
+refused(lambda: client.add_asset_to_watchlist_by_id(made.id, "nothing"), 404, 40410000)
+refused(lambda: client.get_watchlist_by_id(UUID(int=17)), 404, 40410000)
+client.delete_watchlist_by_id(made.id)
+refused(lambda: client.delete_watchlist_by_id(made.id), 404, 40410000)
+assert client.get_watchlists() == []
 print("all calls answered")

@@ -36,6 +36,8 @@ struct FeedAssembler: Sendable {
     state.figures += Array(repeating: nil, count: missing)
   }
 
+  mutating func setCalendar(_ calendar: TradingCalendar) { state.calendar = calendar }
+
   /// Everything anew. The directory must be set before.
   mutating func load(_ snapshot: FeedSnapshot) {
     let count = state.directory.series.count

@@ -65,8 +65,7 @@ package final class FeedFollower: Sendable {
   private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
-    let records = try await series()
-    assembler.withLock { $0.setDirectory(records) }
+    try await readDirectory()
     let recent = try await log(through: snapshot)
     change { assembler in
       let before = assembler.state
@@ -103,8 +102,26 @@ package final class FeedFollower: Sendable {
     return [.resync(reason: reason, epoch: state.epoch, seq: state.seq)]
   }
 
-  private func series() async throws(StoreError) -> [SeriesRecord] {
-    try await pool.run { (reader) throws(StoreError) in try reader.series() }
+  /// What is listed, and when it trades: anew with the first quote of each day.
+  private func readDirectory() async throws(StoreError) {
+    let records = try await pool.run { (reader) throws(StoreError) in try reader.series() }
+    let calendar = try await calendar()
+    assembler.withLock { assembler in
+      assembler.setDirectory(records)
+      assembler.setCalendar(calendar)
+    }
+  }
+
+  private func calendar() async throws(StoreError) -> TradingCalendar {
+    do throws(StoreError) {
+      let sessions = try await pool.run { (reader) throws(StoreError) in try reader.sessions() }
+      return TradingCalendar.shanghai.extended(byStored: sessions)
+    } catch {
+      // An older schema gives no right to them.
+      guard error.code == .operatorNeeded else { throw error }
+      log.warning("learnt trading days are not known", metadata: ["reason": "\(error)"])
+      return .shanghai
+    }
   }
 
   /// The log of the last minutes, as far as a snapshot reaches.
@@ -150,8 +167,7 @@ package final class FeedFollower: Sendable {
 
   private func apply(_ change: FeedChange) async throws(StoreError) {
     if assembler.withLock({ $0.needsDirectory(for: change) }) {
-      let records = try await series()
-      assembler.withLock { $0.setDirectory(records) }
+      try await readDirectory()
     }
     self.change { assembler in
       let update = assembler.apply(change)

@@ -41,6 +41,8 @@ package struct MarketState: Sendable {
   /// By place, as `stocks`: what lists are ordered by.
   package var figures: [StockFigures?] = []
   package var directory = InstrumentDirectory()
+  /// The mainland's trading days: beyond the table of the program those that the daemon has learnt.
+  package var calendar = TradingCalendar.shanghai
   /// World indexes, of the last snapshot.
   package var overview: [OverviewRow] = []
   /// Sources that the feed said are silent, and since when.

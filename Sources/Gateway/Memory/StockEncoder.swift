@@ -18,9 +18,12 @@ package struct StockFigures: Sendable, Hashable {
   package var previousClose: ExactDecimal
   package var bid: ExactDecimal?
   package var ask: ExactDecimal?
+  /// Whether the exchange lists it on that day.
+  package var isListed: Bool
 
   package init(_ quote: Quote) {
     tradingDay = quote.tradingDay
+    isListed = ![.delisted, .notListed].contains(quote.trading)
     let hasTraded = quote.high.isPositive
     price = hasTraded ? quote.last : nil
     let difference = hasTraded ? try? quote.last - quote.previousClose : nil

@@ -29,7 +29,7 @@ extension MarketRoutes {
       }
       market.member("session") { session in
         session.object { session in
-          let phase = SessionPhase(at: state.clock(at: now))
+          let phase = SessionPhase(at: state.clock(at: now), by: state.calendar)
           session.member("market") { $0.string(MarketDefinition.mainlandChina.name) }
           session.member("tradingDay") { $0.boolean(phase != .holiday) }
           session.member("phase") { $0.string(phase.rawValue) }
@@ -53,10 +53,10 @@ enum SessionPhase: String, Sendable {
   case lunch = "break"
   case afterHours = "after_hours"
 
-  init(at moment: Timestamp) {
+  init(at moment: Timestamp, by calendar: TradingCalendar) {
     let day = moment.shanghaiDay
     // Beyond the days that the calendar knows a weekday counts as one.
-    guard TradingCalendar.shanghai.isTradingDay(day) ?? !day.isWeekend else {
+    guard calendar.isTradingDay(day) ?? !day.isWeekend else {
       self = .holiday
       return
     }

@@ -6,14 +6,18 @@ import HTTPTypes
 import Market
 
 enum AlpacaNumbers {
+  /// - Throws: 400 of what is no JSON object.
+  static func requireObject(_ json: [UInt8]) throws(Problem) {
+    guard (try? JSONSerialization.jsonObject(with: Data(json))) is [String: Any] else {
+      throw Problem(
+        .badRequest, code: "invalid_argument", title: "The body is not the JSON that is expected.")
+    }
+  }
+
   /// The object with every number in quotes.
   /// - Throws: 400 of what is no JSON.
   static func quoted(_ json: [UInt8]) throws(Problem) -> Data {
-    let malformed = Problem(
-      .badRequest, code: "invalid_argument", title: "The body is not the JSON that is expected.")
-    guard (try? JSONSerialization.jsonObject(with: Data(json))) is [String: Any] else {
-      throw malformed
-    }
+    try requireObject(json)
     var quoted: [UInt8] = []
     quoted.reserveCapacity(json.count + 64)
     var (isText, isEscaped, isNumber) = (false, false, false)

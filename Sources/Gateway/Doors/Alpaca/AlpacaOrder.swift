@@ -12,6 +12,7 @@ enum AlpacaID: String, Sendable {
   case order = "0000000b"
   /// Of a command that was refused, in place of an order's.
   case command = "0000000c"
+  case watchlist = "0000000d"
   /// What happened to an order.
   case event = "0000000e"
 
@@ -168,7 +169,27 @@ extension OrderKind {
   }
 }
 
+extension OrderRecord {
+  /// A name of Alpaca's that its clients know. An order is new once the exchange has taken it.
+  fileprivate func alpacaStatus(at now: Timestamp) -> String {
+    state == .accepted && isBeforeEntry(at: now) ? OrderState.waitingName : state.alpacaName
+  }
+
+  private func isBeforeEntry(at now: Timestamp) -> Bool {
+    guard let instrument = Instrument.classify(order.symbol) else { return false }
+    let zone = MarketZone.shanghai
+    let placed = zone.wallClock(at: acceptedAt)
+    // One that was placed before its day waits for the beginning of that.
+    let moment = TradingMoment(
+      day: tradingDay, secondOfDay: placed.day == tradingDay ? placed.second : 0)
+    return TradingPhase.entry(of: instrument, at: moment)
+      .map { now < zone.moment(on: tradingDay, secondOfDay: $0) } ?? false
+  }
+}
+
 extension OrderState {
+  static let waitingName = "accepted"
+
   /// A name of Alpaca's that its clients know.
   var alpacaName: String {
     switch self {
@@ -185,10 +206,10 @@ struct AlpacaActivity: Sendable {
   let row: TransactionLogRow
   let type: String
 
-  /// By type, the kinds of the log.
+  /// By type, the kinds of the log. Fees are a part of what a fill costs, and no line of their own.
   static let kinds: KeyValuePairs = [
     "FILL": ["Buy-Order", "Sell-Order", "Auto-Buy"], "CSD": ["deposit"], "CSW": ["withdrawal"],
-    "DIV": ["dividend"], "SPLIT": ["bonus"], "MISC": ["reversal"],
+    "DIV": ["dividend"], "SPLIT": ["bonus"], "MISC": ["reversal"], "FEE": [],
   ]
 
   init(_ row: TransactionLogRow) {
@@ -260,9 +281,9 @@ extension JSONWriter {
     member("expired_at") { moment(&$0, in: [.expired], at: record.updatedAt) }
     member("canceled_at") { moment(&$0, in: [.cancelled], at: record.updatedAt) }
     member("replaced_at") { moment(&$0, in: [.replaced], at: record.updatedAt) }
-    for name in ["failed_at", "replaced_by", "replaces", "notional", "legs", "hwm"] {
-      member(named: name) { $0.null() }
-    }
+    member("replaces") { $0.optional(record.replaces) { $0.string(AlpacaID.order.text($1)) } }
+    member("replaced_by") { $0.optional(record.replacedBy) { $0.string(AlpacaID.order.text($1)) } }
+    for name in ["failed_at", "notional", "legs", "hwm"] { member(named: name) { $0.null() } }
     member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
     member("symbol") { $0.string(order.symbol.description) }
     member("asset_class") { $0.string("us_equity") }
@@ -276,7 +297,7 @@ extension JSONWriter {
     member("time_in_force") { $0.string(order.timeInForce.name) }
     member("limit_price") { $0.optional(order.limit) { $0.decimal($1) } }
     member("stop_price") { $0.optional(order.stop) { $0.decimal($1) } }
-    member("status") { $0.string(record.state.alpacaName) }
+    member("status") { $0.string(record.alpacaStatus(at: state.clock(at: .now))) }
     member("extended_hours") { $0.boolean(false) }
     member("candled") { $0.object { $0.write(placeOf: record, stock: known.stock) } }
   }

@@ -1,12 +1,14 @@
-/// What there is, and when it trades. The clock and the calendar are the mainland's.
+/// What there is, and when it trades. The clock and the calendar are the mainland's: by the clock
+/// of the daemon, which may show another day, and with the days that it has learnt.
 
 import HTTPTypes
 import Hummingbird
 import Market
+import PaperTrading
 import Reader
 
 extension AlpacaRoutes {
-  private static let asset = Schema.named(
+  static let asset = Schema.named(
     "AlpacaAsset",
     .object(
       ["id", "class", "exchange", "symbol", "name", "status"].map { .init($0, .string) }
@@ -42,7 +44,12 @@ extension AlpacaRoutes {
           ["timestamp", "next_open", "next_close"].map { .init($0, .moment) } + [
             .init("is_open", .boolean)
           ])
-      ) { _, _, _ in Answer(json: Array(Self.clockJSON(at: .now).utf8), caching: "no-store") },
+      ) { _, _, _ in
+        let state = market.memory.state
+        try market.loaded(state)
+        let text = Self.clockJSON(at: state.clock(at: .now), by: state.calendar)
+        return Answer(json: Array(text.utf8), caching: "no-store")
+      },
       Self.route(
         "/v2/calendar", summary: "Alpaca: the trading days of the mainland's exchanges.",
         parameters: [
@@ -55,7 +62,10 @@ extension AlpacaRoutes {
             [.init("date", .day)]
               + ["open", "close", "session_open", "session_close"].map { .init($0, .string) }))
       ) { arguments, _, _ in
-        Self.calendar(from: arguments.day("start"), through: arguments.day("end"))
+        let state = market.memory.state
+        try market.loaded(state)
+        return Self.answer(
+          days: state.calendar, from: arguments.day("start"), through: arguments.day("end"))
       },
     ]
   }
@@ -80,7 +90,7 @@ extension AlpacaRoutes {
     var text = JSONWriter(capacity: places.count * 400 + 64)
     text.array { list in
       for place in places where directory.meant(by: directory[place].symbol) == place {
-        list.object { $0.write(asset: directory[place]) }
+        list.object { $0.write(assetOf: directory[place].symbol, at: place, in: state) }
       }
     }
     return Answer(json: text.bytes)
@@ -88,13 +98,14 @@ extension AlpacaRoutes {
 
   private func asset(_ arguments: Arguments) throws(Problem) -> Answer {
     let symbols = try symbols(arguments)
-    let directory = market.memory.state.directory
+    let state = market.memory.state
+    let directory = state.directory
     let name = arguments["symbol"] ?? ""
     let named = directory.places.first {
       name.utf8.count == Self.idLength && directory[$0].assetID == name.lowercased()
     }
     let place = if let named { named } else { try symbols.series(name) }
-    return Self.answer { $0.write(asset: directory[place]) }
+    return Self.answer { $0.write(assetOf: directory[place].symbol, at: place, in: state) }
   }
 
   private static let idLength = 36
@@ -103,14 +114,14 @@ extension AlpacaRoutes {
 
   private static let hours = MarketDefinition.mainlandChina
 
-  static func clockJSON(at now: Timestamp) -> String {
+  static func clockJSON(at now: Timestamp, by calendar: TradingCalendar) -> String {
     let today = hours.day(at: now)
     var (isOpen, nextOpen, nextClose) = (false, now, now)
     var day = today.advanced(by: -1)
     while nextOpen <= now || nextClose <= now {
       day = day.advanced(by: 1)
       // Beyond the days that the calendar knows a weekday counts as one.
-      guard TradingCalendar.shanghai.isTradingDay(day) ?? !day.isWeekend else { continue }
+      guard calendar.isTradingDay(day) ?? !day.isWeekend else { continue }
       for session in hours.sessions {
         let opens = hours.zone.moment(on: day, secondOfDay: session.opens)
         let closes = hours.zone.moment(on: day, secondOfDay: session.closes)
@@ -129,8 +140,9 @@ extension AlpacaRoutes {
     return String(decoding: text.bytes, as: UTF8.self)
   }
 
-  static func calendar(from start: TradingDay?, through end: TradingDay?) -> Answer {
-    let calendar = TradingCalendar.shanghai
+  static func answer(
+    days calendar: TradingCalendar, from start: TradingDay?, through end: TradingDay?
+  ) -> Answer {
     let last = min(end ?? calendar.lastDay, calendar.lastDay)
     var day = max(start ?? calendar.firstDay, calendar.firstDay)
     let opens = clockText(hours.sessions.first?.opens ?? 0)
@@ -163,9 +175,11 @@ extension AlpacaRoutes {
 }
 
 extension SeriesRecord {
+  var assetID: String { Self.assetID(of: symbol, source: sourceName) }
+
   /// The same in every process: a UUID of version 8 (RFC 9562), made of the series' name.
-  var assetID: String {
-    let name = "\(symbol)@\(sourceName)"
+  fileprivate static func assetID(of symbol: Symbol, source: String) -> String {
+    let name = "\(symbol)@\(source)"
     let halves = [StableHash(of: name).value, StableHash(of: "asset \(name)").value]
     let digits = halves.map { half in
       let text = String(half, radix: 16)
@@ -178,21 +192,35 @@ extension SeriesRecord {
   }
 }
 
+extension MarketState {
+  /// Whether the broker takes orders of it, as far as its kind and the exchange's list go.
+  fileprivate func isTradable(_ place: SeriesPlace) -> Bool {
+    guard figures.indices.contains(place.index), figures[place.index]?.isListed == true else {
+      return false
+    }
+    return Instrument.classify(directory[place].symbol)?.isTradedOnPaper ?? false
+  }
+}
+
 extension JSONWriter {
   /// Of the exchanges and classes that clients know, none is right: what is right is in `candled`.
-  fileprivate mutating func write(asset series: SeriesRecord) {
-    member("id") { $0.string(series.assetID) }
+  /// - Parameter place: nil of an instrument that is not listed any more.
+  mutating func write(assetOf symbol: Symbol, at place: SeriesPlace?, in state: MarketState) {
+    let series = place.map { state.directory[$0] }
+    let source = series?.sourceName ?? ""
+    member("id") { $0.string(SeriesRecord.assetID(of: symbol, source: source)) }
     member("class") { $0.string("us_equity") }
     member("exchange") { $0.string("") }
-    member("symbol") { $0.string(series.symbol.description) }
-    member("name") { $0.string(series.name ?? "") }
-    member("status") { $0.string("active") }
-    for name in ["tradable", "marginable", "shortable", "easy_to_borrow", "fractionable"] {
+    member("symbol") { $0.string(symbol.description) }
+    member("name") { $0.string(series?.name ?? "") }
+    member("status") { $0.string(series == nil ? "inactive" : "active") }
+    member("tradable") { $0.boolean(place.map { state.isTradable($0) } ?? false) }
+    for name in ["marginable", "shortable", "easy_to_borrow", "fractionable"] {
       member(named: name) { $0.boolean(false) }
     }
     member("attributes") { $0.strings([]) }
     member("candled") { ours in
-      ours.object { $0.write(series, name: series.name) }
+      ours.object { ours in if let series { ours.write(series, name: series.name) } }
     }
   }
 }

@@ -1,6 +1,6 @@
 /// Alpaca's stream of what becomes of orders, at `/stream`: alpaca-py's `TradingStream`. Text comes
 /// from the client and binary frames go to it, each with one JSON object. It is about the account
-/// that `/v2` trades, the user's first; a client that was away asks for its orders again, for the
+/// that `/v2` trades, the user's main one; a client that was away asks for its orders again, as the
 /// API has no cursor.
 
 import AppStore
@@ -126,7 +126,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
 
   private func write(_ item: OutboxItem, in state: MarketState, to buffer: inout ByteBuffer) {
     switch item.content {
-    case .order(let update, let execution) where update.isOfFirstAccount:
+    case .order(let update, let execution) where update.isOfMainAccount:
       guard let event = update.alpacaEvent else { return }
       frame(Self.stream, to: &buffer) { data in
         let zone = ListedStock(update.order.order.symbol, in: state).zone
@@ -140,7 +140,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
         }
         data.member("order") { $0.object { $0.write(alpaca: update.order, in: state) } }
       }
-    case .refusal(let refused) where refused.isOfFirstAccount:
+    case .refusal(let refused) where refused.isOfMainAccount:
       frame(Self.stream, to: &buffer) { data in
         let zone = ListedStock(refused.request.symbol, in: state).zone
         data.member("event") { $0.string("rejected") }

@@ -20,7 +20,9 @@ extension AlpacaTradingRoutes {
         .init("stop_price", .optionalString), .init("side", .choice(Side.allCases.map(\.name))),
         .init("type", .choice(["market", "limit", "stop", "stop_limit"])),
         .init("time_in_force", .choice(AlpacaOrderBody.forces)),
-        .init("status", .choice(OrderState.allCases.map(\.alpacaName))),
+        .init("replaces", .optionalString), .init("replaced_by", .optionalString),
+        .init(
+          "status", .choice([OrderState.waitingName] + OrderState.allCases.map(\.alpacaName))),
         .init("extended_hours", .boolean), .init("candled", .object([])),
       ]))
 

@@ -1,4 +1,4 @@
-/// Alpaca's trading API (docs.alpaca.markets) over the user's first account: unmodified alpaca-py
+/// Alpaca's trading API (docs.alpaca.markets) over the user's main account: unmodified alpaca-py
 /// trades here on paper. What its clients check strictly is as they want it; what we know beyond
 /// that is in `candled`.
 
@@ -13,19 +13,21 @@ import Reader
 struct AlpacaTradingRoutes: Sendable {
   let service: TradingService
 
-  var all: [Route] { accounts + orders + positions }
+  var all: [Route] { accounts + activities + orders + positions + watchlists }
 
   typealias Responding =
     @Sendable (AlpacaTradingRoutes, AlpacaCall) async throws(Problem) -> Answer
 
+  /// - Parameter isTrade: whether it changes what the account has; nil: any that is no GET does.
   func route(
-    _ path: String, method: HTTPRequest.Method = .get, summary: String,
+    _ path: String, method: HTTPRequest.Method = .get, summary: String, isTrade: Bool? = nil,
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     body: Schema? = nil, respond: @escaping Responding
   ) -> Route {
-    let scope: TokenScope = method == .get ? .account : .trade
+    let isTrade = isTrade ?? (method != .get)
+    let scope: TokenScope = isTrade ? .trade : .account
     return Route(
-      path, method: method, summary: summary, scope: method == .get ? .account : .trade,
+      path, method: method, summary: summary, scope: isTrade ? .trade : .account,
       parameters: parameters, status: status, answer: answer, body: body,
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
@@ -33,7 +35,7 @@ struct AlpacaTradingRoutes: Sendable {
       door: AlpacaDoor.door
     ) { arguments, _, context in
       let identity = try context.principal.identity(with: scope)
-      if method == .get {
+      if !isTrade {
         return try await self.respond(to: identity, arguments, respond)
       }
       return try await service.changing(for: identity) { (service) async throws(Problem) in
@@ -45,7 +47,7 @@ struct AlpacaTradingRoutes: Sendable {
   private func respond(
     to identity: Principal.Identity, _ arguments: Arguments, _ respond: Responding
   ) async throws(Problem) -> Answer {
-    let account = try await service.account(nil, of: identity)
+    let account = try await service.mainAccount(of: identity)
     return try await respond(
       self, AlpacaCall(account: account, identity: identity, arguments: arguments))
   }
@@ -105,20 +107,6 @@ struct AlpacaTradingRoutes: Sendable {
     }
   }
 
-  private static let activity = Schema.object([
-    .init("id", .string), .init("activity_type", .string),
-    .init("net_amount", .string, isRequired: false),
-  ])
-
-  private static let activityParameters = [
-    Parameter(
-      "page_size", .integer(1...100), summary: "How many at most; 100 if absent.", example: "10"),
-    Parameter(
-      "page_token", .integer(1...Int64.max), summary: "id of the last activity of the page before.",
-      example: "12"),
-    Parameter("direction", .choice(["desc"]), summary: "Newest first.", example: "desc"),
-  ]
-
   private var accounts: [Route] {
     [
       route("/v2/account", summary: "Alpaca: the account.", answer: Self.account) {
@@ -139,21 +127,6 @@ struct AlpacaTradingRoutes: Sendable {
         try Self.requireUnchanged(call.arguments.body)
         return Self.configuration
       },
-      route(
-        "/v2/account/activities", summary: "Alpaca: what changed the account's cash, newest first.",
-        parameters: Self.activityParameters, answer: .array(of: Self.activity)
-      ) { (routes, call) throws(Problem) in try await routes.activities(call, types: nil) },
-      route(
-        "/v2/account/activities/{type}", summary: "Alpaca: the same of one type.",
-        parameters: [
-          Parameter(
-            "type", .choice(AlpacaActivity.kinds.map(\.key)), in: .path, summary: "Which.",
-            example: "FILL")
-        ] + Self.activityParameters, answer: .array(of: Self.activity)
-      ) { (routes, call) throws(Problem) in
-        try await routes.activities(call, types: call.arguments["type"])
-      },
-      history,
     ]
   }
 
@@ -172,81 +145,11 @@ struct AlpacaTradingRoutes: Sendable {
       }
     }
   }
-
-  private func activities(_ call: AlpacaCall, types: String?) async throws(Problem) -> Answer {
-    let account = call.account
-    let kinds = types.map { type in
-      AlpacaActivity.kinds.first { $0.key == type }?.value ?? []
-    }
-    let limit = Int(call.arguments.integer("page_size") ?? 100)
-    let before = call.arguments.integer("page_token")
-    let rows = try await service.run { (connection) throws(AppStoreError) in
-      try LedgerTable(connection).transactionLog(
-        of: account.id, before: before, limit: limit, kinds: kinds)
-    }
-    return .own { text in
-      text.array { list in
-        for row in rows { list.object { $0.write(AlpacaActivity(row), zone: account.market.zone) } }
-      }
-    }
-  }
-
-  // MARK: History
-
-  private static let period = TextPattern(
-    "^[1-9][0-9]?[DWMA]$", expectation: "a number below 100 and D, W, M or A")
-  private static let unitDays: [Character: Int] = ["D": 1, "W": 7, "M": 31, "A": 366]
-
-  private var history: Route {
-    route(
-      "/v2/account/portfolio/history", summary: "Alpaca: what the account was worth by day.",
-      parameters: [
-        Parameter("period", .matching(Self.period), summary: "1M if absent.", example: "3M"),
-        Parameter("timeframe", .choice(["1D"]), summary: "Days only.", example: "1D"),
-      ],
-      answer: .object(
-        ["timestamp", "equity", "profit_loss", "profit_loss_pct"].map {
-          .init($0, .array(of: .nullable(.number)))
-        } + [.init("base_value", .number), .init("timeframe", .string)])
-    ) { (routes, call) throws(Problem) in
-      let period = call.arguments["period"] ?? "1M"
-      let back = (Int(period.dropLast()) ?? 1) * (Self.unitDays[period.last ?? "M"] ?? 31)
-      let days = try await routes.service.history(of: call.account, daysBack: back)
-      let zone = call.account.market.zone
-      let base = days.first?.equity ?? .zero
-      let profits = days.map { day in (try? day.profit - (days[0].profit)) ?? .zero }
-      return .own { text in
-        text.object { answer in
-          answer.member("timestamp") { list in
-            list.array { list in
-              for day in days { list.integer(zone.moment(on: day.day, secondOfDay: 0).seconds) }
-            }
-          }
-          answer.member("equity") { $0.numbers(days.map(\.equity)) }
-          answer.member("profit_loss") { $0.numbers(profits) }
-          answer.member("profit_loss_pct") { list in
-            list.numbers(
-              profits.map { base.isPositive ? (try? $0.divided(by: base, scale: 6)) : nil })
-          }
-          answer.member("base_value") { $0.number(base) }
-          answer.member("timeframe") { $0.string("1D") }
-        }
-      }
-    }
-  }
 }
 
-/// A request of a known user for the user's first account.
+/// A request of a known user for the user's main account.
 struct AlpacaCall: Sendable {
   let account: PaperAccount
   let identity: Principal.Identity
   let arguments: Arguments
-}
-
-extension JSONWriter {
-  mutating func numbers(_ values: [ExactDecimal?]) {
-    array { list in
-      for value in values { list.optional(value) { $0.number($1) } }
-    }
-  }
 }

@@ -1,0 +1,252 @@
+/// Alpaca's watchlists: the user's own, the same that the page and `/v1` have.
+
+import AppStore
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+extension AlpacaTradingRoutes {
+  private static let watchlist = Schema.named(
+    "AlpacaWatchlist",
+    .object([
+      .init("id", .string), .init("account_id", .string), .init("name", .string),
+      .init("created_at", .moment), .init("updated_at", .moment),
+      .init("assets", .array(of: AlpacaRoutes.asset)),
+    ]))
+
+  private static let symbols = Schema.nullable(.array(of: .text(charactersMax: 32)))
+  private static let name = Schema.text(charactersMax: WatchlistTable.nameCharactersMax)
+  private static let made = Schema.object([
+    .init("name", name), .init("symbols", symbols, isRequired: false),
+  ])
+  private static let changed = Schema.object([
+    .init("name", .nullable(name), isRequired: false),
+    .init("symbols", symbols, isRequired: false),
+  ])
+  private static let added = Schema.object([.init("symbol", .text(charactersMax: 32))])
+
+  /// By which a client names one: its id in the path, or its name in the query.
+  private static let keys: KeyValuePairs = [
+    "/v2/watchlists/{watchlist_id}": Parameter(
+      "watchlist_id", .text(charactersMax: 36), in: .path, summary: "Of the watchlist.",
+      example: AlpacaID.watchlist.text(1)),
+    "/v2/watchlists:by_name": Parameter(
+      "name", .text(charactersMax: WatchlistTable.nameCharactersMax),
+      summary: "Of the watchlist.", example: "mine", isRequired: true),
+  ]
+
+  var watchlists: [Route] {
+    [
+      route(
+        "/v2/watchlists", summary: "Alpaca: the user's watchlists.",
+        answer: .array(of: Self.watchlist)
+      ) { (routes, call) throws(Problem) in try await routes.listAll(call) },
+      route(
+        "/v2/watchlists", method: .post, summary: "Alpaca: makes a watchlist.", isTrade: false,
+        answer: Self.watchlist, body: Self.made
+      ) { (routes, call) throws(Problem) in try await routes.make(call) },
+      route(
+        "/v2/watchlists/{watchlist_id}/{symbol}", method: .delete,
+        summary: "Alpaca: removes a symbol. Removing it again is no error.", isTrade: false,
+        parameters: [Self.keys[0].value, AlpacaRoutes.symbol], answer: Self.watchlist
+      ) { (routes, call) throws(Problem) in try await routes.remove(call) },
+    ] + Self.keys.flatMap { path, key in ofOne(at: path, key: key) }
+  }
+
+  private func ofOne(at path: String, key: Parameter) -> [Route] {
+    [
+      route(
+        path, summary: "Alpaca: a watchlist.", parameters: [key], answer: Self.watchlist
+      ) { (routes, call) throws(Problem) in
+        try await routes.answer(call) { (_, _) throws(AppStoreError) in }
+      },
+      route(
+        path, method: .put, summary: "Alpaca: gives a watchlist another name or other symbols.",
+        isTrade: false, parameters: [key], answer: Self.watchlist, body: Self.changed
+      ) { (routes, call) throws(Problem) in try await routes.change(call) },
+      route(
+        path, method: .post,
+        summary: "Alpaca: adds a symbol at the end. Adding it again is no error.", isTrade: false,
+        parameters: [key], answer: Self.watchlist, body: Self.added
+      ) { (routes, call) throws(Problem) in try await routes.add(call) },
+      route(
+        path, method: .delete, summary: "Alpaca: deletes a watchlist.", isTrade: false,
+        parameters: [key], status: .noContent, answer: nil
+      ) { (routes, call) throws(Problem) in
+        try await routes.run(call) { (table) throws(AppStoreError) in
+          try table.delete(try table.watchlist(try call.watchlist(in: table)).id)
+        }
+        return .done
+      },
+    ]
+  }
+
+  // MARK: Requests
+
+  private struct Made: Decodable {
+    let name: String
+    let symbols: [String]?
+  }
+
+  private struct Changed: Decodable {
+    let name: String?
+    let symbols: [String]?
+  }
+
+  private struct Added: Decodable {
+    let symbol: String
+  }
+
+  private func make(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    let body = try call.body(Made.self)
+    let entries = try listed(body.symbols ?? [])
+    let lists = try await run(call) { (table) throws(AppStoreError) in
+      try table.dated(try table.create(named: body.name, with: entries).id)
+    }
+    return try answer(with: lists, to: call)
+  }
+
+  private func listAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    let lists = try await run(call) { (table) throws(AppStoreError) in try table.dated() }
+    let state = try market()
+    return .own { text in
+      text.array { all in
+        for list in lists { all.object { $0.write(alpaca: list, of: call.account, in: state) } }
+      }
+    }
+  }
+
+  private func change(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    let body = try call.body(Changed.self)
+    let entries = try body.symbols.map(listed)
+    return try await answer(call) { (table, id) throws(AppStoreError) in
+      try table.update(id, name: body.name, entries: entries)
+    }
+  }
+
+  private func add(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    let added = try listed([try call.body(Added.self).symbol])
+    return try await answer(call) { (table, id) throws(AppStoreError) in
+      for entry in added { try table.add(entry.symbol, to: id) }
+    }
+  }
+
+  /// Also of a symbol that is not listed any more.
+  private func remove(_ call: AlpacaCall) async throws(Problem) -> Answer {
+    let spelling = call.arguments["symbol"] ?? ""
+    let directory = try market().directory
+    guard
+      let symbol = directory.place(spelling: spelling).map({ directory[$0].symbol })
+        ?? Symbol(anySpelling: spelling)
+    else { throw .unknownSymbol(spelling, in: directory) }
+    return try await answer(call) { (table, id) throws(AppStoreError) in
+      try table.remove(symbol, from: id)
+    }
+  }
+
+  // MARK: Shared
+
+  /// - Throws: 503 before the market was read.
+  private func market() throws(Problem) -> MarketState {
+    let state = service.memory.state
+    if !state.isLoaded { throw .storeAway }
+    return state
+  }
+
+  private func listed(_ spellings: [String]) throws(Problem) -> [WatchlistEntry] {
+    let directory = try market().directory
+    var entries: [WatchlistEntry] = []
+    for spelling in spellings {
+      guard let place = directory.place(spelling: spelling) else {
+        let unknown = Problem.unknownSymbol(spelling, in: directory)
+        throw Problem(
+          .notFound, code: unknown.code, title: unknown.title,
+          faults: [Problem.Fault(field: "symbol", expected: "a listed one", found: spelling)],
+          nearest: unknown.nearest)
+      }
+      entries.append(WatchlistEntry(symbol: directory[place].symbol))
+    }
+    return entries
+  }
+
+  private func run<Value: Sendable>(
+    _ call: AlpacaCall, body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
+  ) async throws(Problem) -> Value {
+    let user = call.identity.userID
+    do throws(Problem) {
+      return try await service.run { (connection) throws(AppStoreError) in
+        try body(WatchlistTable(connection, userID: user))
+      }
+    } catch {
+      throw error.status == .notFound ? Problem.unknownWatchlist : error
+    }
+  }
+
+  /// The list that a request names, after `body`.
+  private func answer(
+    _ call: AlpacaCall, after body: @Sendable (WatchlistTable, Int64) throws(AppStoreError) -> Void
+  ) async throws(Problem) -> Answer {
+    let lists = try await run(call) { (table) throws(AppStoreError) in
+      let id = try call.watchlist(in: table)
+      try body(table, id)
+      return try table.dated(id)
+    }
+    return try answer(with: lists, to: call)
+  }
+
+  /// - Throws: 404 where it is gone.
+  private func answer(
+    with found: [DatedWatchlist], to call: AlpacaCall
+  ) throws(Problem) -> Answer {
+    guard let list = found.first else { throw .unknownWatchlist }
+    let state = try market()
+    return .own { text in text.object { $0.write(alpaca: list, of: call.account, in: state) } }
+  }
+}
+
+extension AlpacaCall {
+  fileprivate func body<Body: Decodable>(_ type: Body.Type) throws(Problem) -> Body {
+    let json = arguments.body.isEmpty ? Array("{}".utf8) : arguments.body
+    try AlpacaNumbers.requireObject(json)
+    return try JSONBody.decode(type, from: Data(json), orElse: .unprocessableContent)
+  }
+
+  /// - Throws: `unknownWatchlist`, `store`.
+  fileprivate func watchlist(in table: WatchlistTable) throws(AppStoreError) -> Int64 {
+    let id = AlpacaID.watchlist.number(arguments["watchlist_id"] ?? "")
+    let found = try arguments["name"].map { (name) throws(AppStoreError) in
+      try table.all().first { $0.name == name }?.id
+    }
+    guard let id = found ?? id else { throw .unknownWatchlist(0) }
+    return id
+  }
+}
+
+extension Problem {
+  fileprivate static let unknownWatchlist = Problem(
+    .notFound, code: "unknown_watchlist", title: "There is no such watchlist.")
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(
+    alpaca dated: DatedWatchlist, of account: PaperAccount, in state: MarketState
+  ) {
+    let list = dated.list
+    let zone = account.market.zone
+    member("id") { $0.string(AlpacaID.watchlist.text(list.id)) }
+    member("account_id") { $0.string(AlpacaID.account.text(account.id)) }
+    member("name") { $0.string(list.name) }
+    member("created_at") { $0.moment(dated.createdAt, in: zone) }
+    member("updated_at") { $0.moment(dated.updatedAt, in: zone) }
+    member("assets") { assets in
+      assets.array { assets in
+        for item in list.items {
+          let place = state.directory.meant(by: item.symbol)
+          assets.object { $0.write(assetOf: item.symbol, at: place, in: state) }
+        }
+      }
+    }
+  }
+}
