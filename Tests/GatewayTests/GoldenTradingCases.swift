@@ -6,7 +6,7 @@ extension GoldenAnswerTests {
   private static let alpacaOrder = "0000000b-0000-8000-8000-00000000000"
 
   /// In this order: each builds on those before.
-  static let trading = accounts + orders + purchases + alpaca
+  static let trading = accounts + orders + purchases + alpaca + alpacaWatchlists
 
   private static let accounts = [
     Case("trade-no-account", "/v1/account", status: 404),
@@ -52,6 +52,12 @@ extension GoldenAnswerTests {
       body: #"{"stockSymbol":"sh600000","side":"buy","type":"market","quantity":"100"}"#),
     Case("trade-orders", "/v1/orders?status=CANCELED&page=1&limit=5"),
     Case("trade-portfolio", "/v1/portfolio"),
+    Case(
+      "trade-triggers", "/v1/portfolio/600000.SH/triggers", status: 204, method: .put,
+      body: #"{"low":"9.50","high":"10.500"}"#),
+    Case(
+      "trade-triggers-bad", "/v1/portfolio/sh600000/triggers", status: 422, method: .put,
+      body: #"{"low":"-1"}"#),
     Case("trade-portfolio-history", "/v1/portfolio/history?period=3mo"),
   ]
 
@@ -75,5 +81,29 @@ extension GoldenAnswerTests {
     Case("alpaca-portfolio-history", "/v2/account/portfolio/history?period=1M&timeframe=1D"),
     Case(
       "alpaca-order-no-shares", "/v2/positions/sh600000", status: 403, method: .delete),
+  ]
+  private static let alpacaList = "/v2/watchlists/0000000d-0000-8000-8000-000000000001"
+
+  private static let alpacaWatchlists = [
+    Case(
+      "alpaca-watchlist-made", "/v2/watchlists", method: .post,
+      body: #"{"name":"mine","symbols":["600001.SH","sh600000"]}"#),
+    Case(
+      "alpaca-watchlist-taken", "/v2/watchlists", status: 409, method: .post,
+      body: #"{"name":"mine"}"#),
+    Case(
+      "alpaca-watchlist-unlisted", alpacaList, status: 404, method: .post,
+      body: #"{"symbol":"sh600009"}"#),
+    Case("alpaca-watchlist-bad", "/v2/watchlists", status: 400, method: .post, body: "{"),
+    Case(
+      "alpaca-watchlist-changed", alpacaList, method: .put,
+      body: #"{"name":"ours","symbols":["sh600002","sh600001"]}"#),
+    Case(
+      "alpaca-watchlist-added", "/v2/watchlists:by_name?name=ours", method: .post,
+      body: #"{"symbol":"600000.SH"}"#),
+    Case("alpaca-watchlist-removed", "\(alpacaList)/sh600001", method: .delete),
+    Case("alpaca-watchlists", "/v2/watchlists"), Case("alpaca-watchlist", alpacaList),
+    Case("alpaca-watchlist-deleted", alpacaList, status: 204, method: .delete),
+    Case("alpaca-watchlist-none", alpacaList, status: 404),
   ]
 }

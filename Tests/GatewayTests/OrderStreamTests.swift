@@ -155,7 +155,12 @@ import Testing
       var stocks: [[String: Any]] = []
       while stocks.isEmpty { stocks = try next()["stocks"] as? [[String: Any]] ?? [] }
       #expect(stocks.first?["stockSymbol"] as? String == "sh600000", "\(stocks)")
-      #expect(stocks.first?["quantity"] as? String == "100")
+      #expect(stocks.first?["quantity"] as? String == "100" && stocks.first?["low"] is NSNull)
+      _ = try await fixture.ask(.put, "/v1/portfolio/sh600000/triggers", #"{"low":"9.50"}"#)
+      while stocks.first?["low"] is NSNull {
+        stocks = try #require(try next()["stocks"] as? [[String: Any]])
+      }
+      #expect(stocks.first?["low"] as? String == "9.50", "\(stocks)")
       other.send(#"{"action":"ping"}"#)
       guard case .text(let text) = try other.frame() else {
         Issue.record("no answer")

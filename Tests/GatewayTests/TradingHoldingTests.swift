@@ -45,6 +45,46 @@ import Testing
     #expect(history.text("days.0.value") == portfolio.text("value"), "\(history)")
   }
 
+  @Test("a holding has triggers of its own, in its account alone, and they stay when it is sold")
+  func triggers() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    let other = try await fixture.ask(.post, "/v1/accounts", #"{"name":"b","market":"A"}"#)
+    let id = try await fixture.buy(100, limit: "10.01")
+    try await fixture.broker.fill(id, quantity: 100, price: Self.price)
+    let path = "/v1/portfolio/600000.SH/triggers"
+    func shown() async throws -> [String?] {
+      let portfolio = try await fixture.ask(.get, "/v1/portfolio")
+      #expect(portfolio.count("stocks") == 1, "\(portfolio)")
+      return [portfolio.text("stocks.0.low"), portfolio.text("stocks.0.high")]
+    }
+    #expect(try await shown() == [nil, nil])
+    let set = try await fixture.ask(.put, path, #"{"low":"9.50","high":"10.500"}"#)
+    #expect(set.status == 204 && set.body.isEmpty, "\(set)")
+    #expect(try await shown() == ["9.50", "10.500"])
+    let elsewhere = "\(path)?account=\(try #require(other.text("id")))"
+    #expect(try await fixture.ask(.put, elsewhere, #"{"low":"1"}"#).status == 204)
+    #expect(try await shown() == ["9.50", "10.500"])
+    for (body, status, field) in [
+      (#"{"low":"0"}"#, 422, "low"), (#"{"high":"-1"}"#, 422, "high"),
+      (#"{"high":"much"}"#, 422, "high"), (#"{"low":1}"#, 400, "low"),
+      (#"{"low":"2","high":"1"}"#, 409, nil),
+    ] as [(String, Int, String?)] {
+      let reply = try await fixture.ask(.put, path, body)
+      #expect(reply.status == status && reply.text("errors.0.field") == field, "\(body) \(reply)")
+    }
+    #expect(try await shown() == ["9.50", "10.500"])
+    #expect(try await fixture.ask(.put, path, #"{"high":"11"}"#).status == 204)
+    #expect(try await shown() == [nil, "11"])
+    #expect(try await fixture.ask(.put, path, "{}").status == 204)
+    #expect(try await shown() == [nil, nil])
+    let unknown = try await fixture.ask(.put, "/v1/portfolio/sh609999/triggers", "{}")
+    #expect(unknown.status == 404 && unknown.text("code") == "unknown_symbol")
+    let unheld = try await fixture.ask(.put, "/v1/portfolio/sh600001/triggers", #"{"low":"1"}"#)
+    #expect(unheld.status == 204)
+    #expect(try await shown() == [nil, nil])
+  }
+
   @Test("a reference price that is not yesterday's close marks what was held before")
   func exDay() throws {
     let day = StoreSamples.day
@@ -86,13 +126,16 @@ import Testing
           first.advanced(by: 2): ExactDecimal(12),
         ]
       ])
-    let days = try history.days(from: first)
+    let last = first.advanced(by: 3)
+    let days = try history.days(from: first, through: last)
     #expect(days.map(\.equity) == [1_000, 1_050, 1_100, 1_200].map { ExactDecimal($0) })
     #expect(days.map(\.profit) == [0, 50, 100, 100].map { ExactDecimal($0) })
-    #expect(try history.days(from: first.advanced(by: 2)).count == 2)
+    #expect(try history.days(from: first.advanced(by: 2), through: last).count == 2)
+    let earlier = try history.days(from: first, through: first.advanced(by: 2))
+    #expect(earlier == Array(days.prefix(3)))
     let unpriced = PortfolioHistory(
       [change(0, .cash, 9, paid: 9), change(1, .shares(symbol), 1)], closes: [:])
-    #expect(try unpriced.days(from: first).map(\.day) == [first])
+    #expect(try unpriced.days(from: first, through: last).map(\.day) == [first])
   }
 
   @Test("a purchase at limit-up is armed with its triggers, shown, and disarmed")
@@ -131,7 +174,8 @@ import Testing
   @Test("what stands before an order is at most what its price shows, and nothing once it filled")
   func queuePlaces() throws {
     func place(
-      _ limit: String, _ bids: [(String, Int64)], basis: String? = nil, second: Int = 1
+      _ limit: String, _ bids: [(String, Int64)], basis: String? = nil, second: Int = 1,
+      ahead: Int64? = nil
     ) throws -> String? {
       let levels = bids.map { #"{"price":"\#($0.0)","volume":"\#($0.1)"}"# }
       let json = """
@@ -148,21 +192,26 @@ import Testing
           fees: .zero, lastAt: at, possible: nil,
           evidence: "model=certain/1 basis=\($0) side=buy after=2026-07-06/34200/1")
       }
-      let record = OrderRecord(
+      var record = OrderRecord(
         order: order, state: .accepted, key: "k", queuePurchaseID: nil,
         tradingDay: StoreSamples.day, acceptedAt: at, updatedAt: at, filled: .zero,
         execution: execution)
-      return QueuePlace(record, stock: PublishedStock(json: Array(json.utf8))).aheadMax?.description
+      record.ahead = ahead
+      let place = QueuePlace(record, stock: PublishedStock(json: Array(json.utf8)))
+      return place.aheadMax.map { "\($0)" + (place.behindMin.map { " \($0)" } ?? "") }
     }
     let book = [("10.05", 500), ("10.04", 400), ("10.03", 3), ("10.02", 2), ("10.00", 1)]
       .map { ($0.0, Int64($0.1)) }
-    #expect(try place("10.04", book) == "400")
+    #expect(try place("10.04", book) == "400 0")
     #expect(try place("10.04", book, second: 0) == nil, "a book from before the order")
-    #expect(try place("10.06", book) == "0")
-    #expect(try place("10.01", book) == "0")
+    #expect(try place("10.06", book) == "0 0")
+    #expect(try place("10.01", book) == "0 0")
     #expect(try place("9.99", book) == nil)
-    #expect(try place("9.99", Array(book.prefix(2))) == "0")
-    #expect(try place("10.04", book, basis: "passive") == "0")
-    #expect(try place("10.04", book, basis: "book") == "400")
+    #expect(try place("9.99", Array(book.prefix(2))) == "0 0")
+    #expect(try place("10.04", book, basis: "passive") == "0 400")
+    #expect(try place("10.04", book, basis: "book") == "400 0")
+    #expect(try place("10.05", book, ahead: 120) == "120 380", "the broker's bound is closer")
+    #expect(try place("10.05", book, ahead: 900) == "500 0")
+    #expect(try place("10.05", book, second: 0, ahead: 120) == "120")
   }
 }

@@ -55,6 +55,12 @@ import Testing
       .get, "/v1/account/transactions?limit=2&cursor=\(cursor)")
     #expect(second.count("transactions") == 1 && second.text("nextCursor") == nil, "\(second)")
     #expect(second.text("transactions.0.type") == "deposit")
+    for (spelling, shown) in [("ApplePay", "ApplePay"), ("linePay", "LinePay")] {
+      let body = #"{"amount":"0.50","type":"\#(spelling)"}"#
+      #expect(try await fixture.ask(.post, "/v1/account/deposits", body).status == 201)
+      let newest = try await fixture.ask(.get, "/v1/account/transactions?limit=1")
+      #expect(newest.text("transactions.0.depositType") == shown)
+    }
   }
 
   @Test("the same key is one request with one answer, and no other request's")
@@ -101,7 +107,10 @@ import Testing
     let closed = try await fixture.ask(.get, "/v1/orders?status=CANCELED&page=2&limit=1")
     #expect(closed.text("total") == "2" && closed.text("orders.0.id") == "\(id)", "\(closed)")
     #expect(closed.text("orders.0.state") == "replaced")
-    #expect(try await fixture.ask(.get, "/v1/orders?status=OPEN").count("orders") == 0)
+    for spelling in ["OPEN", "open"] {
+      let path = "/v1/orders?status=\(spelling)"
+      #expect(try await fixture.ask(.get, path).count("orders") == 0)
+    }
   }
 
   @Test("what is wrong with an order has its status and code, before anything is sent")
@@ -182,6 +191,7 @@ import Testing
       (HTTPRequest.Method.get, "/v1/account?account=1"), (.get, "/v1/orders/\(id)"),
       (.delete, "/v1/orders/\(id)"), (.get, "/v1/portfolio?account=1"), (.get, "/v1/account"),
       (.get, "/v1/account/transactions?account=1"), (.get, "/v1/orders?account=1"),
+      (.put, "/v1/portfolio/sh600000/triggers?account=1"),
     ] {
       let reply = try await fixture.ask(method, path, as: fixture.bob)
       #expect(reply.status == 404, "\(path) \(reply)")
@@ -189,6 +199,7 @@ import Testing
     for (method, path) in [
       (HTTPRequest.Method.post, "/v1/orders"), (.delete, "/v1/orders/\(id)"),
       (.post, "/v1/account/deposits"), (.post, "/v1/accounts"), (.post, "/v1/queue-purchases"),
+      (.put, "/v1/portfolio/sh600000/triggers"),
     ] {
       #expect(try await fixture.ask(method, path, "{}", as: fixture.reader).status == 403)
     }

@@ -30,6 +30,8 @@ WATCHED = [{"symbol": "sh600000"}, {"symbol": "sz300003", "high": "12.00"},
            {"symbol": "sh688006", "low": "13.00"}, {"symbol": "sz000001"}, {"symbol": "sz159006"}]
 
 TRADED = [("sh600000", "300"), ("sz000001", "1200")]
+TRIGGERS = {"sh600000": {"low": "100", "high": "139"}, "sz000001": {"low": "1"},
+            "sh688006": {"low": "13.00"}}
 
 # What a page does to requests whose address has a text in it.
 FETCH = """
@@ -110,6 +112,8 @@ SCREENS = {
     "health": Screen("health", variants=EVERYWHERE),
     "settings": Screen("settings", variants=EVERYWHERE),
     "portfolio": Screen("portfolio", variants=SELDOM),
+    "portfolio-edit": Screen(
+        "portfolio", (CLICK, "main .card-head button"), variants=SELDOM[:2]),
     "portfolio-hidden": Screen("portfolio", (CLICK, ".eye"), variants=SELDOM[:2]),
     "portfolio-none": Screen(
         "portfolio", variants=SELDOM[:2], answers={"/v1/accounts": [200, {"accounts": []}]}),
@@ -235,6 +239,8 @@ def trade():
                         "limitPrice": lowest})
     send("/v1/queue-purchases", {"stockSymbol": "sz300003", "quantity": "500",
                                  "triggers": [{"kind": "atLimitUp"}]})
+    for symbol, triggers in TRIGGERS.items():
+        browser.answer(f"/v1/portfolio/{symbol}/triggers", "PUT", triggers, TOKEN)
     send("/v1/alerts", {"stockSymbol": "sh600000", "condition": "above", "threshold": "0.01"})
     send("/v1/alerts", {"condition": "sourceStale", "source": "sina", "repeat": "daily"})
     for _ in range(600):

@@ -113,6 +113,12 @@ class Trading(browser.PageTest):
         self.show("portfolio", ".tiles")
         self.wait("return document.querySelector(arguments[0])", NAME, seconds=60)
         self.wait_for_text("td[data-column=shares]", "100")
+        self.click(".trading .card-head button")
+        self.type("li .trigger input", f"9999{Keys.TAB}")
+        self.click(".trading .card-head button")
+        self.wait_for_text("tr.below .mark", "≤ 9,999.00")
+        self.driver.refresh()
+        self.wait_for_text("tr.below .mark", "≤ 9,999.00")
         self.show("orders", ".trading .card")
         self.wait_for_text("td[data-column=state]", "filled")
         # Bought today, so not for sale today.
@@ -172,6 +178,43 @@ class Trading(browser.PageTest):
         self.click("td[data-column=cancel] button")
         self.wait_for_text("td[data-column=state]", "cancelled")
         self.wait("return !document.querySelector('td[data-column=cancel] button')")
+
+    def show_limit_up(self):
+        """The screen of a stock at limit-up, by the way that a person finds one; its symbol."""
+        self.show("", ".movers")
+        symbol = self.wait(
+            "return [...document.querySelectorAll('.movers tr[data-symbol]')].find((row) =>"
+            " row.querySelector('.mark').textContent === 'limit up')?.dataset.symbol",
+            message="a stock at limit-up among those that rise most")
+        self.click(f".movers tr[data-symbol={symbol}] .stock-name")
+        self.wait("return document.querySelector('.detail .mark')?.textContent === 'limit up'")
+        return symbol
+
+    def test_a_purchase_of_a_sealed_stock_is_ordered_and_filled_in_part(self):
+        self.account(cash="1000000000")
+        symbol = self.show_limit_up()
+        self.click(".actions button:nth-of-type(3)")
+        self.wait("return document.querySelector('dialog .instrument-line strong')")
+        # More than trades within the test, so that it is not filled whole.
+        self.type("dialog .fields input", "300000")
+        self.choose("dialog .fields select", "sealedForSeconds")
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.click("dialog button.primary")
+        self.click("dialog .nearest a")
+        purchase = f"tr:has(a[href='#/stock/{symbol}'])"
+        self.wait_for_text(f"{purchase} td[data-column=state]", "in the queue", seconds=40)
+        self.wait_for_text(f"{purchase} td[data-column=ahead]", "≤ ", seconds=40)
+        self.wait("return /[1-9]/.test(document.querySelector(arguments[0])?.textContent)",
+                  f"{purchase} td[data-column=certain]", message="a share that is certainly bought")
+        self.assertEqual(self.text(f"{purchase} td[data-column=state]"), "in the queue")
+        self.assertEqual(self.text(f"{purchase} td[data-column=ahead]"), "≤ 0")
+        self.show("orders", f"{purchase} .mark")
+        self.assertEqual(self.text(f"{purchase} .mark"), "Queue Purchase")
+        self.assertRegex(self.text(f"{purchase} td[data-column=filled]"), "^[1-9].* / 300,000$")
+        self.assertEqual(self.text(f"{purchase} td[data-column=state]"), "partly filled")
+        self.show("account", ".big")
+        self.wait_for_text(".data td[data-column=transaction]", "Queue Purchase")
+        self.show("portfolio", f".trading a[href='#/stock/{symbol}']")
 
     def test_the_eye_hides_every_amount(self):
         self.account(cash="1000000")

@@ -61,7 +61,7 @@ extension MineRoutes {
       ) { (routes, request) throws(Problem) in try await routes.replaceSymbols(request) },
       route(
         .put, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
-        body: Self.triggers,
+        body: TriggersBody.schema,
         summary: "Adds a symbol at the end, or sets its triggers.",
         problems: [.notFound, .conflict]
       ) { (routes, request) throws(Problem) in try await routes.putSymbol(request) },
@@ -110,10 +110,6 @@ extension MineRoutes {
     .init("ticket", .string), .init("expiresInSeconds", .integer),
   ])
   private static let name = Schema.object([.init("name", .text(charactersMax: 64))])
-  private static let triggers = Schema.object([
-    .init("low", .nullable(.matching(.price)), isRequired: false),
-    .init("high", .nullable(.matching(.price)), isRequired: false),
-  ])
   private static let watchlist = Schema.named(
     "Watchlist",
     .object([

@@ -187,9 +187,14 @@ private struct NameBody: Decodable {
 }
 
 /// Prices are strings, so that no digit is lost on the way.
-private struct TriggersBody: Decodable {
+struct TriggersBody: Decodable {
   var low: String?
   var high: String?
+
+  static let schema = Schema.object([
+    .init("low", .nullable(.matching(.price)), isRequired: false),
+    .init("high", .nullable(.matching(.price)), isRequired: false),
+  ])
 
   func value() throws(Problem) -> PriceTriggers {
     let triggers = PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))

@@ -1,5 +1,7 @@
 import Alerts
+import AppStore
 import HTTPTypes
+import PaperTrading
 
 /// The routes of alerts and of the inbox.
 extension MineRoutes {
@@ -87,17 +89,33 @@ extension MineRoutes {
         .init("repeat", repeats), .init("state", .choice(["armed", "fired"])),
         .init("revision", .integer), .init("armedAt", .moment),
       ]))
-  private static let notification = Schema.named(
-    "Notification",
-    .object(
-      [
-        .init("id", .string), .init("kind", .choice(["fired", "withdrawn"])),
-        .init("alertId", .string),
-      ] + subject + [
-        .init("withdraws", .optionalString), .init("tradingDay", .day), .init("basis", .string),
-        .init("value", .optionalDecimal), .init("epoch", .integer), .init("seq", .integer),
-        .init("observedAt", .moment), .init("at", .moment), .init("readAt", .nullable(.moment)),
-      ]))
+  private static let notification = Schema.either(
+    .named(
+      "AlertNotification",
+      .object(
+        [
+          .init("id", .string), .init("kind", .choice(["fired", "withdrawn"])),
+          .init("alertId", .string),
+        ] + subject + [
+          .init("withdraws", .optionalString), .init("tradingDay", .day), .init("basis", .string),
+          .init("value", .optionalDecimal), .init("epoch", .integer), .init("seq", .integer),
+        ] + stored)),
+    .named(
+      "TradingNotification",
+      .object(
+        [
+          .init("id", .string), .init("kind", .choice(TradingNotice.Kind.allCases.map(\.rawValue))),
+          .init("event", .choice(TradingNotice.Event.allCases.map(\.rawValue))),
+          .init("account", .string), .init("stockSymbol", .optionalString),
+          .init("order", .optionalString), .init("queuePurchase", .optionalString),
+          .init("side", .nullable(.choice(Side.allCases.map(\.name)))),
+          .init("quantity", .optionalDecimal), .init("filledQuantity", .optionalDecimal),
+          .init("total", .optionalDecimal), .init("reason", .optionalString),
+          .init("tradingDay", .day),
+        ] + stored)))
+  private static let stored: [Schema.Member] = [
+    .init("observedAt", .moment), .init("at", .moment), .init("readAt", .nullable(.moment)),
+  ]
   private static let alertBody = Schema.either(
     .either(
       body([.above, .below, .volumeAbove]), body([.changePercentAbove, .changePercentBelow])),

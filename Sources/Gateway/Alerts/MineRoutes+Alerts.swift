@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Market
 
-/// The user's alerts, and the inbox of what they fired.
+/// The user's alerts, and the inbox.
 extension MineRoutes {
   // MARK: Alerts
 
@@ -114,7 +114,7 @@ extension MineRoutes {
           }
         }
         object.member("notifications") { member in
-          member.array { array in for row in shown { row.write(toInbox: &array) } }
+          member.array { array in for row in shown { row.write(to: &array) } }
         }
         object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
       }
@@ -174,14 +174,5 @@ private struct AlertBody: Decodable {
   func decimal() throws(Problem) -> ExactDecimal? {
     guard let threshold, let pattern = condition.threshold else { return nil }
     return try threshold.decimal("threshold", pattern)
-  }
-}
-
-extension AlertNotification {
-  func write(toInbox writer: inout JSONWriter) {
-    writer.object { object in
-      writeMembers(to: &object)
-      object.member("readAt") { $0.optional(readAt) { $0.string($1.description) } }
-    }
   }
 }

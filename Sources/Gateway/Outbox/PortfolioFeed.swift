@@ -1,6 +1,6 @@
 /// Values the portfolios that streams follow, once a second, and passes on those that changed.
 /// While they are followed that costs the database one statement a second; an account is read again
-/// only after its ledger grew, when a day begins, and once a minute.
+/// only after its ledger grew or its triggers changed, when a day begins, and once a minute.
 
 import AppStore
 import Market
@@ -14,7 +14,7 @@ package actor PortfolioFeed {
   private var known: [Int64: Known] = [:]
 
   private struct Known {
-    let sequence: Int64
+    let version: AccountVersion
     let readAt: ContinuousClock.Instant
     let holdings: AccountHoldings
     var json: [UInt8] = []
@@ -64,7 +64,7 @@ package actor PortfolioFeed {
     let before = known[version.accountID]
     var kept: Known? = before.flatMap { before in
       let isOld = before.readAt.duration(to: .now) > .seconds(Self.readSecondsMax)
-      return before.sequence == version.sequence && !isOld ? before : nil
+      return before.version == version && !isOld ? before : nil
     }
     let state = service.memory.state
     let holdings: AccountHoldings
@@ -75,7 +75,7 @@ package actor PortfolioFeed {
         try AccountTable(connection, userID: version.userID).account(version.accountID)
       }
       holdings = try await service.holdings(of: account)
-      kept = Known(sequence: version.sequence, readAt: .now, holdings: holdings)
+      kept = Known(version: version, readAt: .now, holdings: holdings)
     }
     var text = JSONWriter(capacity: 1_024)
     let portfolio = try holdings.portfolio()
@@ -159,6 +159,7 @@ extension JSONWriter {
     member("sellable") { $0.decimal(holding.sellable) }
     member("averagePrice") { $0.optional(holding.record.averagePrice) { $0.decimal($1) } }
     member("currentPrice") { $0.optional(holding.price.last) { $0.decimal($1) } }
+    write(holding.record.triggers)
     member("marketValue") { $0.decimal(holding.value) }
     member("profit") { $0.decimal(holding.profit) }
     member("profitToday") { $0.decimal(holding.profitToday) }

@@ -69,6 +69,7 @@ extension JSONWriter {
     let place = QueuePlace(record, stock: stock)
     let evidence = record.execution.flatMap { FillEvidence(text: $0.evidence) }
     member("queueAheadMax") { $0.optional(place.aheadMax) { $0.decimal($1) } }
+    member("queueBehindMin") { $0.optional(place.behindMin) { $0.decimal($1) } }
     member("certain") { $0.decimal(record.filled) }
     member("possible") { $0.optional(record.possible) { $0.decimal($1) } }
     member("basis") { $0.optional(evidence?.basis.name) { $0.string($1) } }
@@ -106,8 +107,14 @@ extension JSONWriter {
     member("marketValue") { $0.decimal(holding.value) }
     member("cost") { $0.decimal(holding.cost) }
     member("stale") { $0.boolean(holding.price.isStale) }
+    write(record.triggers)
     write(
       profit: holding.profit, of: holding.cost, today: holding.profitToday, value: holding.value)
+  }
+
+  mutating func write(_ triggers: PriceTriggers) {
+    member("low") { $0.optional(triggers.low) { $0.decimal($1) } }
+    member("high") { $0.optional(triggers.high) { $0.decimal($1) } }
   }
 
   mutating func write(_ portfolio: Portfolio, in state: MarketState) {

@@ -1,4 +1,5 @@
 import AppStore
+import HTTPTypes
 import Market
 import PaperTrading
 import Reader
@@ -18,8 +19,6 @@ struct PortfolioHistory: Sendable {
   private let changes: [DayBalance]
   private let closes: [Symbol: [TradingDay: ExactDecimal]]
 
-  static let daysMax = 366
-
   init(_ changes: [DayBalance], closes: [Symbol: [TradingDay: ExactDecimal]]) {
     self.changes = changes
     self.closes = closes
@@ -27,14 +26,16 @@ struct PortfolioHistory: Sendable {
 
   /// Of the days with a close or a posting, from the account's first one on, oldest first. A day
   /// without a close of an instrument has the one before; one on which there is none is left out.
-  func days(from first: TradingDay) throws(ExactDecimalError) -> [PortfolioDay] {
+  func days(
+    from first: TradingDay, through last: TradingDay
+  ) throws(ExactDecimalError) -> [PortfolioDay] {
     let known = Set(changes.map(\.day)).union(closes.values.flatMap(\.keys))
     let byDay = Dictionary(grouping: changes, by: \.day)
     var (cash, deposited) = (ExactDecimal.zero, ExactDecimal.zero)
     var (shares, prices): ([Symbol: ExactDecimal], [Symbol: ExactDecimal]) = ([:], [:])
     var days: [PortfolioDay] = []
     guard let opened = changes.first?.day else { return [] }
-    for day in known.sorted() {
+    for day in known.sorted() where day <= last {
       for (symbol, closes) in closes { if let close = closes[day] { prices[symbol] = close } }
       for change in byDay[day] ?? [] {
         switch change.unit {
@@ -57,14 +58,20 @@ struct PortfolioHistory: Sendable {
         PortfolioDay(
           day: day, cash: cash, value: value, equity: equity, profit: try equity - deposited))
     }
-    return days.suffix(Self.daysMax)
+    return days
   }
 }
 
 extension TradingService {
-  /// - Parameter daysBack: calendar days before today.
+  /// The date of an account's market, by the daemon's clock.
+  func today(of account: PaperAccount) -> TradingDay {
+    account.market.zone.day(at: memory.state.clock(at: .now))
+  }
+
+  /// Of these days, as far as there was the account.
+  /// - Throws: 422 where they are more than `daysMax`.
   func history(
-    of account: PaperAccount, daysBack: Int
+    of account: PaperAccount, from start: TradingDay, through end: TradingDay
   ) async throws(Problem) -> [PortfolioDay] {
     let state = memory.state
     if !state.isLoaded { throw .storeAway }
@@ -72,10 +79,15 @@ extension TradingService {
     let changes = try await run { (connection) throws(AppStoreError) in
       try HoldingTable(connection).days(of: id)
     }
+    guard let opened = changes.map(\.day).min(), opened <= end, start <= end else { return [] }
     let zone = account.market.zone
-    let today = zone.day(at: state.clock(at: .now))
-    guard let opened = changes.map(\.day).min() else { return [] }
-    let first = max(today.advanced(by: -min(daysBack, Self.daysBackMax)), opened)
+    let first = max(start, opened)
+    let last = min(end, today(of: account))
+    guard first.distance(to: last) < Self.daysMax else {
+      throw Problem(
+        .unprocessableContent, code: "range_too_long",
+        title: "A history has at most \(Self.daysMax) days: begin it later, or end it earlier.")
+    }
     let symbols = Set(
       changes.compactMap { change -> Symbol? in
         if case .shares(let symbol) = change.unit { return symbol }
@@ -92,6 +104,7 @@ extension TradingService {
         query.source = series.sourceName
         // The close before the first day is of one of the days before.
         query.from = zone.moment(on: first.advanced(by: -Self.daysBefore), secondOfDay: 0)
+        query.to = zone.moment(on: last.advanced(by: 1), secondOfDay: 0)
         for candle in try reader.candles(query) {
           if let close = candle.close {
             closes[series.symbol, default: [:]][candle.tradingDay] = close
@@ -101,7 +114,7 @@ extension TradingService {
       return closes
     }
     do throws(ExactDecimalError) {
-      return try PortfolioHistory(changes, closes: closes).days(from: first)
+      return try PortfolioHistory(changes, closes: closes).days(from: first, through: last)
     } catch {
       throw .internalError
     }
@@ -118,8 +131,8 @@ extension TradingService {
     return prices
   }
 
-  /// `PortfolioHistory.daysMax` trading days are less.
-  private static let daysBackMax = 560
+  /// Calendar days of a history: more than two years, about 500 trading days.
+  private static let daysMax = 750
   /// Longer than any holidays.
   private static let daysBefore = 30
 }

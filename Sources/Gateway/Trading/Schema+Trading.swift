@@ -39,7 +39,8 @@ extension Schema {
     ]))
 
   private static let placeInQueue: [Member] = [
-    Member("queueAheadMax", .optionalDecimal), Member("certain", .decimal),
+    Member("queueAheadMax", .optionalDecimal), Member("queueBehindMin", .optionalDecimal),
+    Member("certain", .decimal),
     Member("possible", .optionalDecimal), Member("basis", .optionalString),
   ]
 
@@ -98,6 +99,7 @@ extension Schema {
         Member("currentPrice", .optionalDecimal), Member("previousClose", .optionalDecimal),
         Member("yesterdayClose", .optionalDecimal), Member("exUnbooked", .boolean),
         Member("marketValue", .decimal), Member("cost", .decimal), Member("stale", .boolean),
+        Member("low", .optionalDecimal), Member("high", .optionalDecimal),
       ] + profits))
 
   private static let profits = [
@@ -138,7 +140,8 @@ extension Schema {
         "state", .choice(["armed", "ordered", "filled", "rejected", "cancelled", "expired"])),
       Member("reason", .optionalString), Member("changedAt", .moment),
       Member("currentPrice", .optionalDecimal), Member("limitUp", .optionalDecimal),
-      Member("aheadAtMost", .optionalDecimal), Member("certain", .decimal),
+      Member("aheadAtMost", .optionalDecimal), Member("behindAtLeast", .optionalDecimal),
+      Member("certain", .decimal),
       Member("possible", .optionalDecimal), Member("order", .nullable(order)),
     ]))
 }

@@ -22,9 +22,12 @@ private struct MoneyBody: Decodable {
   var type: String?
   var description: String?
 
-  /// The documents' names: by credit card, by debit card, by transfer.
+  /// The documents' names: by credit card, by debit card, by transfer. As the log and apps spell
+  /// them, too.
   static let types: KeyValuePairs = [
     "apple_pay": DepositType.applePay, "line_pay": .linePay, "bank": .bank,
+    "applePay": .applePay, "linePay": .linePay,
+    "ApplePay": .applePay, "LinePay": .linePay, "Bank": .bank,
   ]
 
   static func schema(_ type: [Schema.Member] = []) -> Schema {
@@ -193,7 +196,7 @@ extension TradingRoutes {
     }
     let (limit, first) = (Int(request.arguments.integer("limit") ?? Self.rowsDefault), before)
     let rows = try await service.run { (connection) throws(AppStoreError) in
-      try LedgerTable(connection).transactionLog(of: account.id, before: first, limit: limit + 1)
+      try LedgerTable(connection).transactionLog(of: account.id, behind: first, limit: limit + 1)
     }
     let next = rows.count > limit ? Cursor.text(rows[limit - 1].sequence, of: name) : nil
     return .own { text in

@@ -15,8 +15,9 @@ extension TradingRoutes {
         parameters: [
           Self.account,
           Parameter(
-            "status", .choice(OrderStatus.allCases.map(\.rawValue)), summary: "All if absent.",
-            example: "OPEN"),
+            "status",
+            .choice(OrderStatus.allCases.flatMap { [$0.rawValue, $0.rawValue.lowercased()] }),
+            summary: "All if absent.", example: "OPEN"),
           Self.page, MarketRoutes.limit(Self.rowsMax),
         ],
         summary:
@@ -79,7 +80,7 @@ extension TradingRoutes {
     let account = try await service.account(request.account, of: request.identity).id
     let page = request.arguments.integer("page") ?? 1
     let limit = request.arguments.integer("limit") ?? Self.rowsDefault
-    let status = request.arguments["status"].flatMap { OrderStatus(rawValue: $0) }
+    let status = request.arguments["status"].flatMap { OrderStatus(rawValue: $0.uppercased()) }
     let filter = OrderFilter(
       states: status.map { status in OrderState.allCases.filter { $0.status == status } })
     let (records, total) = try await service.orders(of: request.identity) {

@@ -148,6 +148,7 @@ extension JSONWriter {
     member("currentPrice") { $0.optional(stock?.currentPrice?.value) { $0.decimal($1) } }
     member("limitUp") { $0.optional(stock?.limitUp?.value) { $0.decimal($1) } }
     member("aheadAtMost") { $0.optional(place.aheadMax) { $0.decimal($1) } }
+    member("behindAtLeast") { $0.optional(place.behindMin) { $0.decimal($1) } }
     member("certain") { $0.decimal(order?.filled ?? .zero) }
     member("possible") { $0.optional(order?.possible) { $0.decimal($1) } }
     member("order") { text in

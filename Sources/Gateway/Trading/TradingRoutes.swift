@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Market
 import PaperTrading
+import Reader
 
 /// The gateway's own API of trading on paper. Reading needs the scope account, changing the scope
 /// trade; what is changed is answered when the broker has done it, or with 202 and the place to ask
@@ -109,13 +110,14 @@ package struct TradingRoutes: Sendable {
         summary: "What an account holds, at the prices in the gateway's memory. averagePrice is "
           + "what was paid for a share since there was none, without fees. exUnbooked: the "
           + "exchange's reference price is not yesterday's close, so that a dividend or bonus is "
-          + "missing here."
+          + "missing here. low and high: its triggers."
       ) { (routes, request) throws(Problem) in
         let account = try await routes.service.account(request.account, of: request.identity)
         let portfolio = try await routes.service.portfolio(of: account)
         let state = routes.service.memory.state
         return .own { text in text.object { $0.write(portfolio, in: state) } }
       },
+      setTriggers,
       reading(
         "/v1/portfolio/history",
         answer: .object([
@@ -132,7 +134,9 @@ package struct TradingRoutes: Sendable {
         let account = try await routes.service.account(request.account, of: request.identity)
         let period = request.arguments["period"] ?? "1mo"
         let back = Self.periods.first { $0.key == period }?.value ?? 0
-        let days = try await routes.service.history(of: account, daysBack: back)
+        let today = routes.service.today(of: account)
+        let days = try await routes.service.history(
+          of: account, from: today.advanced(by: -back), through: today)
         return .own { text in
           text.object { answer in
             answer.member("account") { $0.object { $0.write(account) } }
@@ -143,6 +147,31 @@ package struct TradingRoutes: Sendable {
         }
       },
     ]
+  }
+
+  private var setTriggers: Route {
+    Route(
+      "/v1/portfolio/{symbol}/triggers", method: .put,
+      summary: "Sets the prices at or beyond which a holding is highlighted; one that is absent is "
+        + "none. They stay when it is sold.",
+      scope: .trade, parameters: [MarketRoutes.symbol, Self.account], status: .noContent,
+      answer: nil, body: TriggersBody.schema,
+      problems: [
+        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
+      ]
+    ) { arguments, _, context in
+      let identity = try context.principal.identity(with: .trade)
+      let request = TradingRequest(identity: identity, arguments: arguments)
+      let triggers = try request.body(TriggersBody.self).value()
+      let account = try await service.account(request.account, of: identity)
+      let symbol = try service.series(
+        arguments["symbol"] ?? "", for: account, state: service.memory.state
+      ).symbol
+      try await service.run { (connection) throws(AppStoreError) in
+        try HoldingTable(connection).put(triggers, of: symbol, in: account.id)
+      }
+      return .done
+    }
   }
 }
 

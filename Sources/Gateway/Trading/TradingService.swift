@@ -146,6 +146,13 @@ package struct TradingService: Sendable {
     }
   }
 
+  /// The account of an API that knows only one.
+  func mainAccount(of identity: Principal.Identity) async throws(Problem) -> PaperAccount {
+    try await run { (connection) throws(AppStoreError) in
+      try AccountTable(connection, userID: identity.userID).main()
+    }
+  }
+
   func orders<Value: Sendable>(
     of identity: Principal.Identity,
     _ body: @Sendable (OrderTable) throws(AppStoreError) -> Value

@@ -178,7 +178,7 @@ package final class Webhooks: Sendable {
     _ delivery: PendingDelivery, to target: WebhookRule.Target
   ) -> HTTPRequest {
     var body = JSONWriter()
-    delivery.notification.write(toInbox: &body)
+    delivery.notification.write(to: &body)
     let id = String(delivery.notification.id)
     let seconds = SystemClock.realMicroseconds() / 1_000_000
     var request = HTTPRequest(

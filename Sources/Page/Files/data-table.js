@@ -5,9 +5,10 @@ import { text } from "./texts.js";
 
 // A column: `key` of its head's text, `of(row)` for a text or `node(row)` for elements, which are
 // made anew when `version(row)` changes; `isFigure`, `direction(row)`, `level` as in stock tables.
+// `decorate(node, row)` may change a row that has been filled.
 export class DataTable {
-  constructor({ label, columns, id = (row) => String(row.id) }) {
-    Object.assign(this, { columns, id, rows: new Map() });
+  constructor({ label, columns, id = (row) => String(row.id), decorate = () => {} }) {
+    Object.assign(this, { columns, id, decorate, rows: new Map() });
     this.body = element("tbody");
     this.node = element("div", { class: "table-box" }, element(
       "table", { class: "plain data", "aria-label": label },
@@ -25,6 +26,7 @@ export class DataTable {
       const shown = this.rows.get(key) ?? this.makeRow(key);
       kept.set(key, shown);
       this.columns.forEach((column, index) => fill(column, shown.cells[index], row));
+      this.decorate(shown.node, row);
     }
     this.rows = kept;
     const nodes = [...kept.values()].map(({ node }) => node);

@@ -49,6 +49,8 @@ export class HomePortfolio {
         element("span", { "data-direction": direction },
           `${format.signedMoney(portfolio.profitToday)}  ${format.percent(
             portfolio.profitTodayPercent)}`)),
+      element("p", { class: "muted" },
+        text("availableFunds", { amount: format.money(portfolio.account.available) })),
       list("holdings", portfolio.stocks.slice(0, holdingsMax).map(holding)),
       list("lastOrders", orders.map(order)));
     this.node.hidden = false;

@@ -144,10 +144,17 @@ const thresholdOf = (row) => {
 };
 
 // What happened, or what is waited for: price ≥ 12.00.
-const wordsOf = (row) => [
+const wordsOf = (row) => (row.event ? noticeOf(row) : [
   row.condition === "sourceStale" ? row.source : "",
   text(`conditionOf_${row.condition}`, { value: thresholdOf(row) }),
-].filter(Boolean).join(" ");
+].filter(Boolean).join(" "));
+
+// What became of an order or a queue purchase.
+const noticeOf = ({ kind, event, side, quantity, filledQuantity, reason }) => text(
+  `notice_${kind}_${event}`, {
+    side: side ? named("side", side) : "", quantity: format.whole(quantity ?? "0"),
+    filled: format.whole(filledQuantity ?? "0"), reason: reason ?? "",
+  });
 
 function metAt({ condition, value }) {
   if (!value) return "";

@@ -1,6 +1,7 @@
 // What an account holds, what it is worth now, and what was gained: today and since it was bought.
 
 import * as format from "./format.js";
+import { perform } from "./accounts.js";
 import { DataTable, instrumentColumn } from "./data-table.js";
 import { element, replace, setText } from "./element.js";
 import { empty } from "./loading.js";
@@ -10,6 +11,7 @@ import { text } from "./texts.js";
 import { trading } from "./trading.js";
 import { card, TradingScreen } from "./trading-screen.js";
 import { valueLine } from "./value-line.js";
+import { lightRow, reachedTrigger, triggerFields } from "./watchlists.js";
 
 // As often as the documents ask.
 const lookMilliseconds = 5_000;
@@ -25,10 +27,14 @@ const percent = (field) => ({
 
 const nameOf = ({ stock, stockSymbol }) => stock?.name ?? stockSymbol;
 
+const reached = (row) => reachedTrigger(row.currentPrice, row, row.stock?.kind);
+
+const markOf = (row) => (row.exUnbooked ? text("exUnbooked") : reached(row).words
+  || (row.stale ? text("old") : ""));
+
 const columns = [
   instrumentColumn("name", {
-    symbol: ({ stockSymbol }) => stockSymbol, name: nameOf,
-    mark: (row) => (row.exUnbooked ? text("exUnbooked") : row.stale ? text("old") : ""),
+    symbol: ({ stockSymbol }) => stockSymbol, name: nameOf, mark: markOf,
   }),
   {
     key: "price", isFigure: true, of: (row) => format.price(row.currentPrice, row.stock?.kind),
@@ -60,9 +66,15 @@ export class PortfolioScreen extends TradingScreen {
     this.summary = new Summary(account);
     this.holdings = element("div", { class: "card-body" });
     this.past = element("div", { class: "card-body" });
+    this.edit = element("button", { hidden: true, onclick: () => {
+      this.isEditing = !this.isEditing;
+      this.table = null;
+      this.showHoldings();
+    } });
+    this.isEditing = false;
     this.table = null;
     this.history = null;
-    replace(this.body, this.summary.node, card("holdings", this.holdings),
+    replace(this.body, this.summary.node, card("holdings", this.holdings, this.edit),
       card("valueByDay", this.past));
     this.part(this.past, () => trading.history(account.id, this.signal),
       (answer) => {
@@ -79,22 +91,53 @@ export class PortfolioScreen extends TradingScreen {
     return this.part(this.holdings, () => trading.portfolio(this.account.id, this.signal),
       (portfolio) => {
         this.summary.show(portfolio);
-        this.showHoldings(portfolio.stocks);
+        this.stocks = portfolio.stocks;
+        // What is typed stays.
+        if (!this.isEditing) this.showHoldings();
       });
   }
 
-  showHoldings(holdings) {
-    if (holdings.length === 0) {
+  showHoldings() {
+    const { stocks, isEditing } = this;
+    this.edit.hidden = stocks.length === 0;
+    setText(this.edit, text(isEditing ? "done" : "edit"));
+    this.edit.setAttribute("aria-pressed", String(isEditing));
+    if (isEditing) {
+      replace(this.holdings, this.editor());
+      return;
+    }
+    if (stocks.length === 0) {
       this.table = null;
       replace(this.holdings, empty(text("noHoldings")));
       return;
     }
     if (!this.table) {
       this.table = new DataTable({
-        label: text("holdings"), columns, id: ({ stockSymbol }) => stockSymbol });
+        label: text("holdings"), columns, id: ({ stockSymbol }) => stockSymbol,
+        decorate: (node, row) => lightRow(node, reached(row)) });
       replace(this.holdings, this.table.node);
     }
-    this.table.show(holdings);
+    this.table.show(stocks);
+  }
+
+  // In the place of the table: what is held, with its triggers.
+  editor() {
+    const fault = element("p", { class: "fault", role: "alert" });
+    return element("div", { class: "editor" },
+      element("ol", { class: "editor-rows" }, this.stocks.map((row) => element(
+        "li", { "data-id": row.stockSymbol },
+        element("span", { class: "editor-name" }, nameOf(row),
+          element("span", { class: "code" }, row.stockSymbol)),
+        triggerFields(row, nameOf(row), (change) => this.setTriggers(row, change, fault))))),
+      fault);
+  }
+
+  setTriggers(row, change, fault) {
+    const { low, high } = Object.assign(row, change);
+    return perform({ fault }, async () => {
+      await trading.setTriggers(this.account.id, row.stockSymbol, { low, high });
+      await this.refresh();
+    });
   }
 }
 

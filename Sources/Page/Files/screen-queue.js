@@ -90,7 +90,8 @@ const liveColumns = [
     of: ({ limitUp }) => format.price(limitUp),
   },
   { key: "state", of: ({ state }) => named("purchaseState", state) },
-  { key: "ahead", isFigure: true, level: 5, of: (purchase) => atMost(purchase.aheadAtMost) },
+  { key: "ahead", isFigure: true, level: 5, of: ({ aheadAtMost }) => bound("≤", aheadAtMost) },
+  { key: "behind", isFigure: true, level: 8, of: ({ behindAtLeast }) => bound("≥", behindAtLeast) },
   { key: "certain", isFigure: true, of: (purchase) => shares(purchase.certain) },
   { key: "possible", isFigure: true, level: 7, of: (purchase) => shares(purchase.possible) },
 ];
@@ -105,8 +106,8 @@ const doneColumns = [
 ];
 
 const shares = (text) => format.whole(text);
-const atMost = (count) => (count === null || count === undefined ? format.nothing
-  : `≤ ${format.whole(count)}`);
+const bound = (sign, count) => (count === null || count === undefined ? format.nothing
+  : `${sign} ${format.whole(count)}`);
 
 function triggerWords({ triggers, window }) {
   const words = triggers.map(({ kind, value }) => text(

@@ -8,7 +8,7 @@ import { empty, load } from "./loading.js";
 import { openOrderForm } from "./order-form.js";
 import { signInForm } from "./sign-in.js";
 import { StockTable } from "./stock-table.js";
-import { showTriggers, symbolsOf } from "./watchlists.js";
+import { showTriggers, symbolsOf, triggerFields } from "./watchlists.js";
 import { text } from "./texts.js";
 
 export class WatchlistsScreen {
@@ -174,14 +174,6 @@ export class WatchlistsScreen {
       disabled: index + by < 0 || index + by >= list.symbols.length,
       onclick: () => this.move({ list, index, by }),
     }, icon(shape));
-    const trigger = (field, key, words) => element("label", { class: "trigger" },
-      element("span", { class: "muted" }, text(words)),
-      element("input", {
-        value: row[field] ?? "", inputmode: "decimal", pattern: "\\d+(\\.\\d+)?", size: "8",
-        "aria-label": text(key, { name }),
-        onchange: (event) => event.target.reportValidity()
-          && this.setTrigger({ list, row, field, value: event.target.value.trim() }),
-      }));
     const select = element("input", {
       type: "checkbox", "aria-label": text("select", { name }),
       onchange: (event) => {
@@ -198,7 +190,7 @@ export class WatchlistsScreen {
     return element("li", { "data-symbol": row.symbol }, grip, select,
       element("span", { class: "editor-name" }, name,
         element("span", { class: "code" }, row.symbol)),
-      trigger("low", "triggerLow", "lowTrigger"), trigger("high", "triggerHigh", "highTrigger"),
+      triggerFields(row, name, (change) => this.setTrigger(list, row, change)),
       move(-1, "up", "moveUp"), move(1, "down", "moveDown"));
   }
 
@@ -249,8 +241,8 @@ export class WatchlistsScreen {
     grip.addEventListener("lostpointercapture", finish, { signal });
   }
 
-  setTrigger({ list, row, field, value }) {
-    const triggers = { low: row.low, high: row.high, [field]: value || undefined };
+  setTrigger(list, row, change) {
+    const triggers = { low: row.low, high: row.high, ...change };
     return this.change(() => gateway.putSymbol(list.id, row.symbol, withoutNothing(triggers)));
   }
 }

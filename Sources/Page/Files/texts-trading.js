@@ -152,6 +152,7 @@ export const tradingTexts = {
   reasonNoLimit: ["This instrument has no limit-up price.", "该证券没有涨停价。"],
   reasonWindow: ["Enter both times, or none.", "两个时间都填或都不填。"],
   ahead: ["Ahead", "前面排队"],
+  behind: ["Behind", "后面排队"],
   certain: ["Certain", "确定成交"],
   possible: ["Possible", "可能成交"],
   purchaseState_armed: ["armed", "等待触发"],
@@ -199,6 +200,29 @@ export const tradingTexts = {
   withdrawn: ["withdrawn: the figure was corrected", "已撤回：数据已更正"],
   metAt: ["at {value}", "当时 {value}"],
   noNews: ["Nothing has happened yet.", "暂无消息。"],
+  notice_order_filled: ["{side}: all {quantity} filled", "{side}：{quantity} 全部成交"],
+  notice_order_cancelled: [
+    "{side}: cancelled, {filled} of {quantity} filled", "{side}：已撤，成交 {filled} / {quantity}"],
+  notice_order_expired: [
+    "{side}: expired, {filled} of {quantity} filled", "{side}：已过期，成交 {filled} / {quantity}"],
+  notice_order_reversed: [
+    "{side}: a fill was taken back, the data was corrected; {filled} of {quantity} filled",
+    "{side}：数据已更正，一笔成交被撤回；成交 {filled} / {quantity}"],
+  notice_order_kept: [
+    "{side}: the data was corrected, but a fill stands: what it gave is used",
+    "{side}：数据已更正，但成交保留：所得已被使用"],
+  notice_purchase_armed: ["queue purchase of {quantity} armed", "排队买入 {quantity} 等待触发"],
+  notice_purchase_ordered: [
+    "queue purchase: {quantity} ordered at limit-up", "自动下单成功：涨停价排队 {quantity}"],
+  notice_purchase_filled: ["queue purchase: all {quantity} filled", "排队买入 {quantity} 全部成交"],
+  notice_purchase_rejected: ["queue purchase rejected: {reason}", "下单失败：{reason}"],
+  notice_purchase_cancelled: [
+    "queue purchase cancelled, {filled} of {quantity} filled",
+    "排队买入已撤销，成交 {filled} / {quantity}"],
+  notice_purchase_expired: [
+    "queue purchase expired, {filled} of {quantity} filled",
+    "排队买入已过期，成交 {filled} / {quantity}"],
+  notice_purchase_queue_empty: ["the queue is empty: no purchase waits", "队列已空"],
   noAlerts: ["No alert is armed.", "还没有提醒。"],
   newAlert: ["New alert", "新建提醒"],
   makeAlert: ["Make the alert", "创建提醒"],

@@ -40,6 +40,9 @@ export const trading = {
   transactions: (account, cursor, signal) => ask(
     "/v1/account/transactions", { account, cursor, limit: 50 }, signal),
   portfolio: (account, signal) => ask("/v1/portfolio", { account }, signal),
+  setTriggers: (account, symbol, triggers) => request(
+    asked(`/v1/portfolio/${encodeURIComponent(symbol)}/triggers`, { account }),
+    { method: "PUT", body: triggers }),
   history: (account, signal) => ask("/v1/portfolio/history", { account }, signal),
   orders: (values, signal) => ask("/v1/orders", values, signal),
   place: post("/v1/orders"),
