@@ -166,6 +166,20 @@ package struct BrokerTrial {
         + "\(try count("paper_order", pair)) orders, \(fills) fills, "
         + "\(try count("posting where kind = 'reversal'", pair)) taken back")
     if fills == 0 { verdict.complaints.append("nothing was filled: the trial shows nothing") }
+    try judgeKinds(pair, into: &verdict)
+  }
+
+  /// What the trial must have had of each: without, it shows nothing of them.
+  private func judgeKinds(_ pair: GatewayPair, into verdict: inout ChaosVerdict) throws {
+    let kinds = [
+      ("orders replaced", "order_event where kind = 'replaced'"),
+      ("stops reached", "order_event where kind = 'released'"),
+      ("purchases ordered", "paper_order where queue_purchase_id is not null"),
+      ("purchases disarmed", "command where kind = 'disarm' and outcome = 'done'"),
+    ]
+    let counts = try kinds.map { (name: $0, count: try count($1, pair)) }
+    verdict.figures.append(counts.map { "\($0.count) \($0.name)" }.joined(separator: ", "))
+    verdict.complaints += counts.filter { $0.count == 0 }.map { "there are no \($0.name)" }
   }
 
   private func count(_ rows: String, _ pair: GatewayPair) throws -> Int {

@@ -51,7 +51,8 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
     ChaosSection(
       "broker", "--kills 200 --database-kills 50 --speed 30",
-      short: "--kills 3 --database-kills 1 --instruments 12 --users 4 --speed 300 --alerts 400 "
+      // With so many instruments some are at limit-up.
+      short: "--kills 3 --database-kills 1 --instruments 24 --users 4 --speed 300 --alerts 400 "
         + "--alert-milliseconds 0"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),

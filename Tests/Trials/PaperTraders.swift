@@ -122,16 +122,19 @@ struct PaperTrade {
   var random: SplitMix
   private var count = 0
   private var prices: [(symbol: Symbol, last: ExactDecimal)] = []
-  private var orders: [Int64] = []
+  private var orders: [(id: Int64, symbol: Symbol)] = []
+  /// Armed, so far as is known.
+  private var purchases: [Int64] = []
   private var sent: [KeyedRequest] = []
 
   private static let rememberedMax = 50
-  /// Some, so that several users trade the same.
+  /// Some that have a book, so that several users trade the same: those that are sealed at limit-up
+  /// first.
   static let prices = """
     select symbol, last::text
     from candled.latest
-    where last is not null
-    order by symbol
+    where last is not null and greatest(bid, ask) > 0
+    order by coalesce(ask, 0) = 0 desc, symbol
     limit 12
     """
 
@@ -157,10 +160,17 @@ struct PaperTrade {
 
   mutating func remember(_ request: KeyedRequest, _ outcome: CommandOutcome) {
     if number(10) == 0 { sent = Array((sent + [request]).suffix(Self.rememberedMax)) }
-    guard outcome.isDone, case .order = request.request,
-      let order = Int64(outcome.answer.dropFirst("order=".count))
+    guard outcome.isDone, let id = outcome.answer.split(separator: "=").last.flatMap({ Int64($0) })
     else { return }
-    orders = Array((orders + [order]).suffix(Self.rememberedMax))
+    switch request.request {
+    case .order(let order): orders.append((id, order.symbol))
+    case .replace(let old, _):
+      if let symbol = orders.first(where: { $0.id == old })?.symbol { orders.append((id, symbol)) }
+    case .arm: purchases.append(id)
+    default: break
+    }
+    orders = orders.suffix(Self.rememberedMax)
+    purchases = purchases.suffix(Self.rememberedMax)
   }
 
   private mutating func number(_ below: Int) -> Int { Int.random(in: 0..<below, using: &random) }
@@ -171,22 +181,59 @@ struct PaperTrade {
       return .deposit(ExactDecimal(1_000_000), type: .bank, description: "")
     }
     if choice < 8 { return .withdraw(ExactDecimal(Int64(number(1_000) + 1)), description: "") }
-    if choice < 20, let order = orders.randomElement(using: &random) {
-      return .cancel(order: order)
+    if choice < 18, let order = orders.randomElement(using: &random) {
+      return .cancel(order: order.id)
+    }
+    if choice < 26, let order = orders.randomElement(using: &random) {
+      return .replace(order: order.id, change(of: order.symbol))
+    }
+    // As many as are armed, which would otherwise be all that a user may have open.
+    if choice < 32, !purchases.isEmpty {
+      return .disarm(purchase: purchases.remove(at: number(purchases.count)))
     }
     guard let (symbol, last) = prices.randomElement(using: &random) else {
       return .deposit(ExactDecimal(1), type: .bank, description: "")
     }
-    let kinds: [OrderKind] = [.limit, .limit, .limit, .fiveBestThenCancel, .immediateOrCancel]
-    let kind = kinds[number(kinds.count)]
-    // Up to 1 % to either side of the last price, in its own ticks.
+    return choice < 38 ? .arm(purchase(of: symbol)) : .order(order(of: symbol, last: last))
+  }
+
+  private mutating func quantity() -> ExactDecimal { ExactDecimal(Int64(100 * (number(20) + 1))) }
+
+  /// Up to 1 % to either side of the last price, in ticks.
+  private mutating func price(of symbol: Symbol, near last: ExactDecimal) -> ExactDecimal {
     let thousandths = ExactDecimal(units: Int64(990 + number(21)), scale: 3)
-    let limit = (try? last * thousandths).flatMap { try? $0.rescaled(places: last.scale) }
-    return .order(
-      OrderRequest(
-        symbol: symbol, side: number(100) < 65 ? .buy : .sell, kind: kind,
-        timeInForce: number(4) == 0 ? .goodTillCancelled : .day,
-        quantity: ExactDecimal(Int64(100 * (number(20) + 1))),
-        limit: kind == .limit ? limit ?? last : nil))
+    guard let tick = Instrument.classify(symbol)?.tickSize else { return last }
+    return (try? (last * thousandths).divided(by: tick, scale: 0) * tick) ?? last
+  }
+
+  private mutating func order(of symbol: Symbol, last: ExactDecimal) -> OrderRequest {
+    let kinds: [OrderKind] = [
+      .limit, .limit, .limit, .fiveBestThenCancel, .immediateOrCancel, .stop, .stopLimit,
+    ]
+    let kind = kinds[number(kinds.count)]
+    return OrderRequest(
+      symbol: symbol, side: number(100) < 65 ? .buy : .sell, kind: kind,
+      timeInForce: number(4) == 0 ? .goodTillCancelled : .day, quantity: quantity(),
+      limit: kind == .limit || kind == .stopLimit ? price(of: symbol, near: last) : nil,
+      stop: kind.isStop ? price(of: symbol, near: last) : nil)
+  }
+
+  private mutating func change(of symbol: Symbol) -> OrderChange {
+    guard let last = prices.first(where: { $0.symbol == symbol })?.last, number(2) == 0 else {
+      return OrderChange(quantity: quantity())
+    }
+    return OrderChange(limit: price(of: symbol, near: last))
+  }
+
+  /// Within 30 % of limit-up is nearly every instrument: then the cage holds it back.
+  private mutating func purchase(of symbol: Symbol) -> PurchaseRequest {
+    let triggers: [QueuePurchase.Trigger] = [
+      .near(permille: 300), .near(permille: 0), .sealed(seconds: 30), .resealed,
+      .queueAtMost(ExactDecimal(20_000)),
+    ]
+    return PurchaseRequest(
+      symbol: symbol, quantity: quantity(),
+      terms: PurchaseTerms(
+        triggers: [triggers[number(triggers.count)]], carriesOver: number(2) == 0))
   }
 }
