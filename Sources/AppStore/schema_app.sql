@@ -561,7 +561,8 @@ alter table order_event add constraint order_event_kind_is_known check (
     'accepted', 'released', 'held_again', 'fill', 'pending_cancel', 'cancelled', 'expired',
     'replaced', 'reversed', 'kept'));
 comment on column order_event.kind is
-  'held_again: the row that released a stop order was taken out. kept: a fill whose snapshots were taken back, but whose shares or money are spent: it stands.';
+  'held_again: the row that released a stop order was taken out. kept: a fill whose snapshots were '
+  'taken back, but whose shares or money are spent: it stands.';
 comment on table order_event is 'What happened to an order. Rows only come.';
 
 create table if not exists fill (
@@ -647,6 +648,8 @@ create table if not exists fill_checkpoint (
   body text not null,
   constraint fill_checkpoint_is_some check (place > 0 and octet_length(body) > 0)
 );
+-- Several kB each, and soon replaced: to compress them would cost more than to write them.
+alter table fill_checkpoint set (toast_tuple_target = 8160);
 comment on table fill_checkpoint is
   'What the inputs of a symbol up to a place come to, so that a start reads only those behind it. '
   'Emptied with them.';

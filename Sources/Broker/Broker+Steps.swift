@@ -130,7 +130,7 @@ extension Broker {
     if symbols.isEmpty { return [:] }
     do throws(StoreError) {
       var rows: [Symbol: FeedRow] = [:]
-      for quote in try session.reader.quotes(of: symbols.sorted()) {
+      for quote in try session.reader.quotes(of: symbols) {
         if let row = FeedRow(quote, on: state.day) { rows[row.symbol] = rows[row.symbol] ?? row }
       }
       return rows

@@ -194,7 +194,7 @@ package final class Broker {
   }
 
   private func readFeed(
-    _ session: Session, of symbols: [Symbol], after seq: Int64
+    _ session: Session, of symbols: Set<Symbol>, after seq: Int64
   ) throws(AppStoreError) -> WatchedChanges {
     do throws(StoreError) {
       return try session.reader.changes(of: symbols, after: seq)
@@ -209,7 +209,7 @@ package final class Broker {
   ) throws(AppStoreError) -> WatchedChanges? {
     guard let state else { return nil }
     if watched.isEmpty, !isNeeded { return nil }
-    let changes = try readFeed(session, of: watched.sorted(), after: state.feed.sequence)
+    let changes = try readFeed(session, of: watched, after: state.feed.sequence)
     if options.followsDaemonClock {
       figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
     }

@@ -113,7 +113,7 @@ struct UncoveredInputs: Sendable {
 /// How much a start reads: the inputs of a day are many, what they come to is little.
 extension BrokerState {
   /// Of a step: a part of its inputs, so that no step writes the checkpoints of a whole market.
-  private static let inputsPerCheckpoint = 16
+  private static let inputsPerCheckpoint = 32
   private static let checkpointsMin = 16
 
   mutating func writeCheckpoints() {

@@ -4,9 +4,14 @@ import Postgres
 /// Quotes back from their table, with book and forming minute.
 extension StoreReader {
   static let quoteColumns = """
-    i.source, i.name, q.changed_seq, q.received_at, i.symbol, q.trading_day, q.quoted_at,
-    \(SnapshotColumns.list), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
+    \(snapshotColumns), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
     q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover
+    """
+
+  /// Before those of the forming minute.
+  static let snapshotColumns = """
+    i.source, i.name, q.changed_seq, q.received_at, i.symbol, q.trading_day, q.quoted_at,
+    \(SnapshotColumns.list)
     """
 
   private static let readQuotes = Statement(

@@ -1,7 +1,8 @@
 import Market
 import Postgres
 
-/// A quote, and whether its totals are those of a source that rounds them.
+/// A quote without its forming minute, and whether its totals are those of a source that rounds
+/// them.
 package struct WatchedQuote: Sendable {
   package var quote: LatestQuote
   package var isCoarse: Bool
@@ -48,18 +49,18 @@ extension StoreReader {
     name: "watched_quotes",
     sql: """
       select
-        coalesce(
-          (
-            select v.source
-            from feed_serving v
-            where v.series = i.source
-              and v.since <= q.received_at
-            order by v.since desc
-            limit 1
-          ), i.source) <> i.source,
-        \(quoteColumns)
+        coalesce(v.source, i.source) <> i.source, \(snapshotColumns), null::timestamptz
       from feed_quotes q
       join feed_instruments i on i.id = q.instrument_id
+      -- Of a sweep many rows have one moment: it is looked up once.
+      left join lateral (
+        select s.source
+        from feed_serving s
+        where s.series = i.source
+          and s.since <= q.received_at
+        order by s.since desc
+        limit 1
+      ) v on true
       where i.symbol = any (string_to_array($1::text, ' '))
         and q.changed_seq > $2::bigint
       order by q.changed_seq, i.id
@@ -96,14 +97,14 @@ extension StoreReader {
   /// The newest rows of those instruments that changed behind `seq`, and what was taken out.
   /// - Throws: `connectionLost`, `transient`, `malformed`.
   package func changes(
-    of symbols: [Symbol], after seq: Int64
+    of symbols: Set<Symbol>, after seq: Int64
   ) throws(StoreError) -> WatchedChanges {
     let position = try read(Self.readPosition, context: "broker") { (row) throws(StoreError) in
       (try row.int64(), try row.int64())
     }.first
     var changes = WatchedChanges(
       lastSeq: position?.0 ?? 0, clockOffsetMicroseconds: position?.1 ?? 0)
-    changes.symbols = Set(symbols)
+    changes.symbols = symbols
     if symbols.isEmpty || changes.lastSeq <= seq { return changes }
     changes.quotes = try quotes(of: symbols, after: seq)
     let corrected = try read(
@@ -121,7 +122,7 @@ extension StoreReader {
   }
 
   package func quotes(
-    of symbols: [Symbol], after seq: Int64 = -1
+    of symbols: Set<Symbol>, after seq: Int64 = -1
   ) throws(StoreError) -> [WatchedQuote] {
     try read(Self.readWatched, with: Self.parameters(symbols, seq), context: "broker") {
       (row) throws(StoreError) in
@@ -130,7 +131,7 @@ extension StoreReader {
     }
   }
 
-  private static func parameters(_ symbols: [Symbol], _ seq: Int64) -> WireParameters {
+  private static func parameters(_ symbols: Set<Symbol>, _ seq: Int64) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.text(symbols.map(\.description).joined(separator: " ")) }
     parameters.add { $0.int64(seq) }
