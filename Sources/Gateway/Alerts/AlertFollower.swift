@@ -25,7 +25,7 @@ extension AlertWatch {
     try DatabaseFollower(
       "alerts",
       failure: "the database of alerts cannot be used: what fires now is written later",
-      recovery: "alerts are looked at again", retryMilliseconds: 500...10_000,
+      recovery: "alerts are looked at again", retryMilliseconds: 500...1_000,
       interrupt: interrupt, log: log
     ) { (follower) throws(AppStoreError) in
       do throws(AppStoreError) {

@@ -121,8 +121,7 @@ const columns = [
   },
   { key: "fees", isFigure: true, level: 8, of: (order) => format.money(order.fees) },
   {
-    key: "state", level: 6, of: (order) => [
-      named("orderState", order.state), order.reason].filter(Boolean).join(": "),
+    key: "state", level: 6, of: (order) => named("orderState", order.state),
   },
   { key: "time", level: 7, of: (order) => format.shortMoment(order.createdAt) },
 ];
