@@ -229,6 +229,7 @@ import Testing
           go.wait()
         }
       }
+      defer { go.signal() }
       try await wait { hasBegun.withLock { $0 } }
       for client in clients {
         group.addTask {
@@ -243,8 +244,8 @@ import Testing
           }
         }
       }
-      defer { go.signal() }
       try await wait { refused.withLock { $0 } >= count }
+      go.signal()
       try await group.waitForAll()
     }
     return (served.withLock { $0 }, refused.withLock { $0 })
