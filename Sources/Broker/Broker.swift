@@ -164,15 +164,14 @@ package final class Broker {
     clock.synchronize(time, asked: asked, answered: MonotonicClock.microseconds())
   }
 
-  /// Beyond the table of the program the daemon's days count: it has the next year's once they are
-  /// announced.
   func readCalendar(_ session: Session) throws(AppStoreError) {
     do throws(StoreError) {
-      calendar = TradingCalendar.shanghai.extended(byStored: try session.reader.sessions())
+      let learnt = try session.reader.learntCalendar { reason in
+        log.warning("learnt trading days are not known", metadata: ["reason": "\(reason)"])
+      }
+      if let learnt { calendar = learnt }
     } catch {
-      // An older schema gives no right to them.
-      guard error.code == .operatorNeeded else { throw .store(error) }
-      log.warning("learnt trading days are not known", metadata: ["reason": "\(error)"])
+      throw .store(error)
     }
   }
 

@@ -32,7 +32,8 @@ extension BrokerState {
     expire()
   }
 
-  private var mayEnd: Bool {
+  /// Whether nothing of the day is waited for any more.
+  var mayEnd: Bool {
     if now.shanghaiDay > day || now.shanghaiSecondOfDay >= Self.confirmedBySecond { return true }
     return !openOrders.contains { symbol, ids in
       guard let trading = instruments[symbol] else { return false }

@@ -5,7 +5,7 @@ import PaperTrading
 /// What users are told without asking.
 extension BrokerState {
   /// Of an order its end, and what was taken back; parts of it are on streams alone. What a queue
-  /// purchase has ordered is told of as the purchase.
+  /// purchase has ordered is shown as the purchase.
   mutating func notify(_ kind: OrderEventRow.Kind, of order: PaperOrder) {
     let event: TradingNotice.Event
     switch kind {

@@ -146,6 +146,22 @@ extension StoreReader {
       try row.marketSession()
     }
   }
+
+  /// The mainland's trading days: beyond the table of the program those that the daemon has learnt,
+  /// the next year's once they are announced.
+  /// - Parameter complain: is given the reason where an older schema gives no right to them.
+  /// - Returns: nil in that case.
+  package func learntCalendar(
+    orElse complain: (StoreError) -> Void
+  ) throws(StoreError) -> TradingCalendar? {
+    do throws(StoreError) {
+      return TradingCalendar.shanghai.extended(byStored: try sessions())
+    } catch {
+      guard error.code == .operatorNeeded else { throw error }
+      complain(error)
+      return nil
+    }
+  }
 }
 
 extension PostgresRow {

@@ -104,23 +104,16 @@ package final class FeedFollower: Sendable {
 
   /// What is listed, and when it trades: anew with the first quote of each day.
   private func readDirectory() async throws(StoreError) {
-    let records = try await pool.run { (reader) throws(StoreError) in try reader.series() }
-    let calendar = try await calendar()
+    let (records, calendar) = try await pool.run { [log] (reader) throws(StoreError) in
+      let records = try reader.series()
+      let calendar = try reader.learntCalendar { reason in
+        log.warning("learnt trading days are not known", metadata: ["reason": "\(reason)"])
+      }
+      return (records, calendar)
+    }
     assembler.withLock { assembler in
       assembler.setDirectory(records)
-      assembler.setCalendar(calendar)
-    }
-  }
-
-  private func calendar() async throws(StoreError) -> TradingCalendar {
-    do throws(StoreError) {
-      let sessions = try await pool.run { (reader) throws(StoreError) in try reader.sessions() }
-      return TradingCalendar.shanghai.extended(byStored: sessions)
-    } catch {
-      // An older schema gives no right to them.
-      guard error.code == .operatorNeeded else { throw error }
-      log.warning("learnt trading days are not known", metadata: ["reason": "\(error)"])
-      return .shanghai
+      assembler.setCalendar(calendar ?? .shanghai)
     }
   }
 
