@@ -1118,6 +1118,13 @@ after insert on notification
 for each statement
 execute function notify_channel('candled_app_notification');
 
+-- What becomes of orders changes no alert.
+create or replace trigger alert_fired
+after insert on notification
+for each row
+when (new.alert_id is not null)
+execute function notify_channel('candled_app_alert');
+
 create or replace trigger alert_changed
 after insert or update on alert
 for each statement

@@ -83,6 +83,22 @@ import Testing
     #expect(try database.store.value(order) == "\(bob) \(alice)")
   }
 
+  @Test func `what becomes of an order wakes nobody who waits for alerts`() throws {
+    let connection = try database.connection()
+    let account = try LedgerTable(connection).create(
+      userID: alice, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+    try connection.listen(to: [.alert])
+    try database.store.execute(
+      """
+      insert into candled_app.notification (
+        user_id, kind, event, account_id, trading_day, observed_at)
+      values (\(alice), 'purchase', 'queue_empty', \(account), '2026-07-06', now())
+      """)
+    #expect(try connection.wait(milliseconds: 300, interrupt: -1) == .timeout)
+    try database.store.execute(notification(of: alice, on: "2026-07-06"))
+    #expect(try connection.wait(milliseconds: 20_000, interrupt: -1) == .notification)
+  }
+
   private func waitUntilBlocked() async throws {
     let blocked = """
       select count(*)

@@ -40,7 +40,7 @@ extension AlertWatch {
   /// Until stopped, or until a standby is promoted.
   private func write(to url: String, for follower: DatabaseFollower) throws(AppStoreError) {
     let connection = try follower.connect(
-      to: url, listeningTo: [.alert, .notification], statementSeconds: Self.statementSecondsMax)
+      to: url, listeningTo: [.alert], statementSeconds: Self.statementSecondsMax)
     var writer = NoticeWriter(connection: connection, watch: self)
     var isDue = true
     var pauseEnds = ContinuousClock.now
