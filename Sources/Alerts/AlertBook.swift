@@ -112,9 +112,36 @@ package struct AlertBook: Sendable {
 
   /// As the database has it now.
   package init(alerts: [Alert], firings: [AlertFiring]) {
-    armed = Dictionary(grouping: alerts.filter(\.isArmed), by: \.subject)
-    self.firings = Dictionary(grouping: firings.filter { !$0.isWithdrawn }, by: \.subject)
-    done = Set(firings.map(\.key))
+    replace(Part(ids: [], alerts: alerts, firings: firings))
+  }
+
+  /// What the database has now of some alerts.
+  package struct Part: Sendable {
+    package var ids: Set<Int64>
+    package var alerts: [Alert]
+    package var firings: [AlertFiring]
+
+    package init(ids: Set<Int64>, alerts: [Alert], firings: [AlertFiring]) {
+      self.ids = ids
+      self.alerts = alerts
+      self.firings = firings
+    }
+
+    package var subjects: Set<AlertSubject> {
+      Set(alerts.map(\.subject)).union(firings.map(\.subject))
+    }
+  }
+
+  /// As if all had been read again, and only these had changed.
+  package mutating func replace(_ part: Part) {
+    armed = armed.compactMapValues { $0.without(part.ids, by: \.id) }
+    firings = firings.compactMapValues { $0.without(part.ids, by: \.key.alertID) }
+    done = done.filter { !part.ids.contains($0.alertID) }
+    for alert in part.alerts where alert.isArmed { armed[alert.subject, default: []].append(alert) }
+    for firing in part.firings {
+      done.insert(firing.key)
+      if !firing.isWithdrawn { firings[firing.subject, default: []].append(firing) }
+    }
   }
 
   package var armedCount: Int { armed.values.reduce(0) { $0 + $1.count } }
@@ -207,5 +234,13 @@ package struct AlertBook: Sendable {
           evidence: AlertEvidence(condition == .gap ? .gap : .stall, nil), position: position))
     }
     return notices
+  }
+}
+
+extension Array {
+  /// nil: none is left.
+  fileprivate func without(_ ids: Set<Int64>, by id: (Element) -> Int64) -> Self? {
+    let left = filter { !ids.contains(id($0)) }
+    return left.isEmpty ? nil : left
   }
 }

@@ -163,6 +163,9 @@ extension AppConnection {
     do { return try connection.isStandby() } catch { throw .store(error) }
   }
 
+  /// What was said with the notifications that ended the last wait.
+  package var payloads: [String] { connection.payloads }
+
   /// Blocks until something is notified, `interrupt` becomes readable, or time is up.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) -> WakeReason {
     do {

@@ -12,43 +12,75 @@ package struct NoticeTable {
 
   // MARK: Reading
 
-  private static let readArmed = Statement(
-    name: "read_armed_alerts",
-    sql: """
-      select \(AlertColumns.list)
-      from alert a
-      where a.state = 'armed'
-      order by a.id
-      """)
+  private static func readArmed(_ name: String, where condition: String = "true") -> Statement {
+    Statement(
+      name: "read_\(name)",
+      sql: """
+        select \(AlertColumns.list)
+        from alert a
+        where a.state = 'armed'
+          and \(condition)
+        order by a.id
+        """)
+  }
 
-  private static let readFirings = Statement(
-    name: "read_firings",
-    sql: """
-      select n.id, n.alert_id, n.revision, n.period, n.trading_day, n.symbol, n.source, n.condition,
-        n.threshold, n.feed_epoch, n.feed_seq, exists (
-          select
-          from notification w
-          where w.alert_id = n.alert_id
-            and w.revision = n.revision
-            and w.period = n.period
-            and w.kind = 'withdrawn')
-      from notification n
-      where n.kind = 'fired'
-        and n.trading_day >= $1::date
-      order by n.id
-      """)
+  private static func readFirings(_ name: String, where condition: String = "true") -> Statement {
+    Statement(
+      name: "read_\(name)",
+      sql: """
+        select n.id, n.alert_id, n.revision, n.period, n.trading_day, n.symbol, n.source,
+          n.condition, n.threshold, n.feed_epoch, n.feed_seq, exists (
+            select
+            from notification w
+            where w.alert_id = n.alert_id
+              and w.revision = n.revision
+              and w.period = n.period
+              and w.kind = 'withdrawn')
+        from notification n
+        where n.kind = 'fired'
+          and n.trading_day >= $1::date
+          and \(condition)
+        order by n.id
+        """)
+  }
+
+  private static let readAllArmed = readArmed("armed_alerts")
+  private static let readAllFirings = readFirings("firings")
+  private static let readArmedOf = readArmed(
+    "armed_alerts_of", where: "a.id = any ($1::bigint[])")
+  private static let readFiringsOf = readFirings(
+    "firings_of", where: "n.alert_id = any ($2::bigint[])")
 
   /// - Parameter day: firings of days before it are neither withdrawn nor looked for again.
   package func book(from day: TradingDay) throws(AppStoreError) -> AlertBook {
-    let alerts = try connection.read(Self.readArmed, context: Self.context) {
+    let alerts = try connection.read(Self.readAllArmed, context: Self.context) {
       (row) throws(StoreError) in try row.alert()
     }
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
-    let firings = try connection.read(Self.readFirings, with: parameters, context: Self.context) {
+    let firings = try connection.read(
+      Self.readAllFirings, with: parameters, context: Self.context
+    ) { (row) throws(StoreError) in try row.firing() }
+    return AlertBook(alerts: alerts, firings: firings)
+  }
+
+  /// As `book`, of some alerts alone.
+  package func part(
+    of ids: Set<Int64>, from day: TradingDay
+  ) throws(AppStoreError) -> AlertBook.Part {
+    let sorted = ids.sorted()
+    var ofIDs = WireParameters()
+    ofIDs.add { buffer in buffer.array(sorted, type: .int8) { $0.int64($1) } }
+    let alerts = try connection.read(Self.readArmedOf, with: ofIDs, context: Self.context) {
+      (row) throws(StoreError) in try row.alert()
+    }
+    var ofDay = WireParameters()
+    ofDay.add { $0.date(day) }
+    ofDay.add { buffer in buffer.array(sorted, type: .int8) { $0.int64($1) } }
+    let firings = try connection.read(Self.readFiringsOf, with: ofDay, context: Self.context) {
       (row) throws(StoreError) in try row.firing()
     }
-    return AlertBook(alerts: alerts, firings: firings)
+    return AlertBook.Part(ids: ids, alerts: alerts, firings: firings)
   }
 
   private static let readCursor = Statement(

@@ -231,12 +231,14 @@ language plpgsql
 set search_path = candled_app, pg_temp
 as $function$
 begin
-  perform pg_notify(tg_argv[0], '');
+  -- Where it is called for a table, there is no row.
+  perform pg_notify(tg_argv[0], coalesce(to_jsonb(new) ->> tg_argv[1], ''));
   return null;
 end
 $function$;
 comment on function notify_channel is
-  'Says on a channel that a table changed: gateways, the broker and who waits for it look then.';
+  'Says on a channel that a table changed, and of a row its column of that name: gateways, the '
+  'broker and who waits for it look then.';
 
 create or replace trigger token_changed
 after insert or delete or update of user_id, scopes, hash, expires_at, revoked_at or truncate
@@ -1123,12 +1125,12 @@ create or replace trigger alert_fired
 after insert on notification
 for each row
 when (new.alert_id is not null)
-execute function notify_channel('candled_app_alert');
+execute function notify_channel('candled_app_alert', 'alert_id');
 
 create or replace trigger alert_changed
 after insert or update on alert
-for each statement
-execute function notify_channel('candled_app_alert');
+for each row
+execute function notify_channel('candled_app_alert', 'id');
 
 create or replace trigger is_kept
 before delete or truncate on alert

@@ -10,6 +10,8 @@ import Market
 package final class PostgresConnection {
   private let handle: OpaquePointer
   private var prepared: Set<String> = []
+  /// Of the notifications that ended the last wait.
+  package private(set) var payloads: [String] = []
   /// Decided by `listen`.
   var hints = CommitHints.notifications
 
@@ -150,14 +152,14 @@ extension PostgresConnection {
   }
 
   /// Takes what the server has sent and says whether a notification was among it.
-  package func consumeNotifications() throws(StoreError) -> Bool {
+  func consumeNotifications() throws(StoreError) -> Bool {
     if PQconsumeInput(handle) != 1 { throw lost(context: "listen") }
-    var found = false
+    payloads = []
     while let notification = PQnotifies(handle) {
+      payloads.append(String(cString: notification.pointee.extra))
       PQfreemem(notification)
-      found = true
     }
-    return found
+    return !payloads.isEmpty
   }
 
   @discardableResult

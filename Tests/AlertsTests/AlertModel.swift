@@ -7,8 +7,19 @@ struct AlertStoreModel {
   private(set) var alerts: [Int64: Alert] = [:]
   private(set) var firings: [AlertFiring] = []
   private(set) var withdrawn: [Int64] = []
+  /// What is notified: the alerts that changed, or fired, in turn.
+  private(set) var changes: [Int64] = []
 
-  mutating func add(_ alert: Alert) { alerts[alert.id] = alert }
+  mutating func add(_ alert: Alert) {
+    alerts[alert.id] = alert
+    changes.append(alert.id)
+  }
+
+  func part(of ids: Set<Int64>) -> AlertBook.Part {
+    AlertBook.Part(
+      ids: ids, alerts: ids.compactMap { alerts[$0] },
+      firings: firings.filter { ids.contains($0.key.alertID) })
+  }
 
   var book: AlertBook { AlertBook(alerts: Array(alerts.values), firings: firings) }
 
@@ -22,6 +33,7 @@ struct AlertStoreModel {
       guard let place = firings.firstIndex(where: { $0.id == id }), !firings[place].isWithdrawn
       else { continue }
       firings[place].isWithdrawn = true
+      changes.append(firings[place].key.alertID)
       withdrawn.append(id)
       let (key, day) = (firings[place].key, firings[place].day)
       guard let alert = alerts[key.alertID], alert.revision == key.revision,
@@ -45,6 +57,7 @@ struct AlertStoreModel {
     guard let alert = alerts[notice.key.alertID], alert.isArmed,
       alert.revision == notice.key.revision, !firings.contains(where: { $0.key == notice.key })
     else { return }
+    changes.append(alert.id)
     firings.append(
       AlertFiring(
         id: Int64(firings.count + 1), key: notice.key, day: notice.day, symbol: alert.symbol,

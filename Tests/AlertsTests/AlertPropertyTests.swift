@@ -71,6 +71,8 @@ struct AlertPropertyTests {
     var books: [AlertBook?] = [nil, nil]
     // How far each has read. One may be behind, although what it knows of the alerts is new.
     var reached = [0, 0]
+    // How many changes each was told.
+    var told = [0, 0]
     for (place, state) in market.states.enumerated() {
       let armed = alerts.filter { $0.arming.seq == state.seq }
       for alert in armed { store.add(alert) }
@@ -85,7 +87,9 @@ struct AlertPropertyTests {
         let starts = books[gateway] == nil || isLast
         // A book may be older than the store: the other gateway wrote meanwhile.
         let isTold = !armed.isEmpty || Bool.random(using: &random)
-        var book = starts || isTold ? store.book : books[gateway] ?? store.book
+        var book = starts ? store.book : books[gateway] ?? store.book
+        if isTold { book.replace(store.part(of: Set(store.changes[told[gateway]...]))) }
+        if starts || isTold { told[gateway] = store.changes.count }
         let behind = starts ? 0 : max(0, Int.random(in: -6...3, using: &random))
         reached[gateway] = max(reached[gateway], place - behind)
         let notices = turn(

@@ -1,3 +1,4 @@
+import Alerts
 import AppStore
 import Market
 import PaperTrading
@@ -97,6 +98,29 @@ import Testing
     #expect(try connection.wait(milliseconds: 300, interrupt: -1) == .timeout)
     try database.store.execute(notification(of: alice, on: "2026-07-06"))
     #expect(try connection.wait(milliseconds: 20_000, interrupt: -1) == .notification)
+  }
+
+  @Test func `who waits for alerts is told which to read again`() throws {
+    let (connection, url) = (try database.connection(), database.url)
+    try connection.listen(to: [.alert])
+    let ids = try database.store.execute("select id from candled_app.alert order by id")
+      .compactMap { $0[0].flatMap { Int64($0) } }
+    for change in [
+      notification(of: alice, on: "2026-07-06"),
+      "update candled_app.alert set state = 'deleted' where user_id = \(bob)",
+    ] {
+      try PostgresConnection(url: url, application: "user").execute(change, context: "test")
+    }
+    var told: Set<String> = []
+    while told.count < 2 {
+      #expect(try connection.wait(milliseconds: 20_000, interrupt: -1) == .notification)
+      told.formUnion(connection.payloads)
+    }
+    #expect(told == Set(ids.map { "\($0)" }))
+    let (table, day) = (NoticeTable(connection), AlertBook.firstDay)
+    let part = try table.part(of: Set(ids), from: day)
+    #expect(part.alerts.map(\.id) == [ids[0]] && part.firings.map(\.key.alertID) == [ids[0]])
+    #expect(try table.part(of: [ids[1]], from: day).subjects.isEmpty)
   }
 
   private func waitUntilBlocked() async throws {

@@ -135,14 +135,18 @@ struct AlertCrowd {
       return !blows.contains { (from...firing.at).contains($0) }
     }
     let times = undisturbed.map(\.milliseconds).sorted()
-    if let last = times.last {
+    if let slowest = undisturbed.max(by: { $0.milliseconds < $1.milliseconds }) {
       let quantiles = [0.5, 0.99].map { Int(times[Int(Double(times.count - 1) * $0)]) }
       verdict.figures.append(
         "\(times.count) of them more than \(Int(Self.recoverySeconds)) s behind a kill: stored "
-          + "\(quantiles[0]) ms p50, \(quantiles[1]) ms p99, \(Int(last)) ms at most behind the "
-          + "commit")
-      if millisecondsMax > 0, last > Double(millisecondsMax) {
-        verdict.complaints.append("an alert fired \(Int(last)) ms behind its commit")
+          + "\(quantiles[0]) ms p50, \(quantiles[1]) ms p99, \(Int(slowest.milliseconds)) ms at "
+          + "most behind the commit")
+      if millisecondsMax > 0, slowest.milliseconds > Double(millisecondsMax) {
+        let committed = slowest.at - slowest.milliseconds / 1000
+        let blow = blows.filter { $0 < committed }.max().map { Int((committed - $0) * 1000) }
+        verdict.complaints.append(
+          "an alert fired \(Int(slowest.milliseconds)) ms behind its commit, "
+            + "which was \(blow.map { "\($0) ms" } ?? "long") behind a kill")
       }
     }
     return verdict

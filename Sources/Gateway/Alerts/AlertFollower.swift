@@ -11,9 +11,10 @@ import Market
 import Postgres
 
 extension AlertWatch {
-  private static let reloadMilliseconds: Int32 = 60_000
-  /// Users change alerts, and each time all are read: so often that what fires just behind a change
-  /// is written within a second, and for a fifth of the time, for what fires meanwhile waits.
+  /// A new day is noticed so late at most, if nothing else is to do.
+  private static let idleMilliseconds: Int32 = 60_000
+  /// Alerts that users change, or that fired, are read again so often that what fires just behind a
+  /// change is written within a second, and for a fifth of the time: what fires meanwhile waits.
   private static let pauseMilliseconds: Int64 = 200
   private static let pauseShare = 4
   /// Of a statement that reads the days of all alerts.
@@ -25,7 +26,7 @@ extension AlertWatch {
     try DatabaseFollower(
       "alerts",
       failure: "the database of alerts cannot be used: what fires now is written later",
-      recovery: "alerts are looked at again", retryMilliseconds: 500...1_000,
+      recovery: "alerts are looked at again", retryMilliseconds: 100...250,
       interrupt: interrupt, log: log
     ) { (follower) throws(AppStoreError) in
       do throws(AppStoreError) {
@@ -42,16 +43,16 @@ extension AlertWatch {
     let connection = try follower.connect(
       to: url, listeningTo: [.alert], statementSeconds: Self.statementSecondsMax)
     var writer = NoticeWriter(connection: connection, watch: self)
-    var isDue = true
+    var changes = AlertChanges.all
     var pauseEnds = ContinuousClock.now
     let beganOnStandby = try connection.isStandby()
     while !follower.isStopped {
       let begun = ContinuousClock.now
-      let isLoading = isDue && pauseEnds <= begun
-      if beganOnStandby { forget() } else { try writer.turn(isDue: isLoading) }
+      let isLoading = changes != .none && pauseEnds <= begun
+      if beganOnStandby { forget() } else { try writer.turn(isLoading ? changes : .none) }
       follower.succeeded()
       if isLoading {
-        isDue = false
+        changes = .none
         let pause = begun.duration(to: .now) * Self.pauseShare
         pauseEnds = .now + max(pause, .milliseconds(Self.pauseMilliseconds))
       }
@@ -62,8 +63,9 @@ extension AlertWatch {
       let pauseLeft = ContinuousClock.now.duration(to: pauseEnds) / .milliseconds(1)
       let reason = try follower.wait(
         on: connection,
-        milliseconds: isDue ? Int32(max(pauseLeft.rounded(.up), 0)) : Self.reloadMilliseconds)
-      isDue = isDue || reason != .interrupted
+        milliseconds: changes == .none
+          ? Self.idleMilliseconds : Int32(max(pauseLeft.rounded(.up), 0)))
+      if reason == .notification { changes.add(connection.payloads) }
     }
   }
 }

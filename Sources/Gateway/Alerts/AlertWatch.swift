@@ -85,14 +85,29 @@ package final class AlertWatch: FeedSink {
   /// From now on this is the book; what the market shows is looked at anew.
   func use(_ book: AlertBook) {
     shared.withLock { shared in
-      let state = memory.state
       shared.book = book
-      Self.place(in: state, into: &shared)
-      for (place, subject) in shared.subjects {
-        Self.look(at: place, of: subject, in: state, into: &shared)
-      }
+      look(at: book.subjects, into: &shared)
       shared.tasks.hasGaps = shared.tasks.hasGaps || !book.subjects(of: .gap).isEmpty
       shared.tasks.hasStalls = shared.tasks.hasStalls || !book.subjects(of: .sourceStale).isEmpty
+    }
+  }
+
+  /// As `use`, of a book that differs in this part.
+  func use(_ part: AlertBook.Part) {
+    shared.withLock { shared in
+      shared.book?.replace(part)
+      look(at: part.subjects, into: &shared)
+      let conditions = Set(part.alerts.map(\.condition))
+      shared.tasks.hasGaps = shared.tasks.hasGaps || conditions.contains(.gap)
+      shared.tasks.hasStalls = shared.tasks.hasStalls || conditions.contains(.sourceStale)
+    }
+  }
+
+  private func look(at subjects: Set<AlertSubject>, into shared: inout Shared) {
+    let state = memory.state
+    Self.place(in: state, into: &shared)
+    for (place, subject) in shared.subjects where subjects.contains(subject) {
+      Self.look(at: place, of: subject, in: state, into: &shared)
     }
   }
 

@@ -5,6 +5,28 @@ import AppStore
 import Market
 import Reader
 
+/// Which alerts may have changed.
+enum AlertChanges: Sendable, Equatable {
+  case all
+  /// By their ids.
+  case some(Set<Int64>)
+
+  static let none = AlertChanges.some([])
+
+  /// - Parameter payloads: of notifications; what is no id, an older schema's, may be any alert.
+  mutating func add(_ payloads: [String]) {
+    guard case .some(var ids) = self else { return }
+    for payload in payloads {
+      guard let id = Int64(payload) else {
+        self = .all
+        return
+      }
+      ids.insert(id)
+    }
+    self = .some(ids)
+  }
+}
+
 struct NoticeWriter {
   let connection: AppConnection
   let watch: AlertWatch
@@ -28,23 +50,32 @@ struct NoticeWriter {
 
   // MARK: Loading
 
+  private func isNewDay(in state: MarketState) -> Bool {
+    state.isLoaded && examined != state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+  }
+
   /// All alerts as they are now. Once a day, and after a start, days that are over come first: what
   /// fires once fires with the earliest.
-  mutating func load() throws(AppStoreError) {
+  private mutating func loadAll() throws(AppStoreError) {
     stallsThrough = nil
     let state = watch.state
     let from = try notices.examinedDay()?.advanced(by: -Self.repairDays)
     loadedFrom = from
     var book = try notices.book(from: from ?? AlertBook.firstDay)
-    let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
-    if state.isLoaded, examined != today {
+    if isNewDay(in: state) {
       let places = book.subjects.compactMap { state.place(of: $0) }
       let seen = try examine(places, from: from, in: state, with: &book)
       try write(seen.notices, unsettled: seen.unsettled, with: &book)
+      let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
       if let today, !book.subjects.isEmpty { try notices.examined(before: today) }
       examined = today
     }
     watch.use(book)
+  }
+
+  private mutating func load(_ ids: Set<Int64>) throws(AppStoreError) {
+    stallsThrough = nil
+    watch.use(try notices.part(of: ids, from: loadedFrom ?? AlertBook.firstDay))
   }
 
   /// Looks at days that are over, and at today's candle if there is one.
@@ -79,15 +110,23 @@ struct NoticeWriter {
 
   // MARK: Tasks
 
-  /// - Parameter isDue: whether alerts may have changed.
-  mutating func turn(isDue: Bool) throws(AppStoreError) {
-    if isDue { try load() }
+  mutating func turn(_ changes: AlertChanges) throws(AppStoreError) {
     var tasks = watch.takeTasks()
-    if tasks.isAll {
-      examined = nil
-      try load()
-      tasks.add(watch.takeTasks())
+    if tasks.isAll { examined = nil }
+    if case .some(let ids) = changes, !tasks.isAll, !isNewDay(in: watch.state) {
+      // What fired waits for no reading.
+      try carryOut(tasks)
+      if ids.isEmpty { return }
+      tasks = AlertTasks()
+      try load(ids)
+    } else {
+      try loadAll()
     }
+    tasks.add(watch.takeTasks())
+    try carryOut(tasks)
+  }
+
+  private mutating func carryOut(_ tasks: AlertTasks) throws(AppStoreError) {
     let state = watch.state
     guard var book = watch.book else { return }
     var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))

@@ -26,7 +26,7 @@ package final class FeedFollower: Sendable {
 
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
-  private static let retryMillisecondsMax = 1_000
+  private static let retryMillisecondsMax = 250
   /// Of the log that is read at once: a minute of the market.
   private static let candlesMax = 6_000
 
