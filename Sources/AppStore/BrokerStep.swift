@@ -22,7 +22,7 @@ package struct BrokerStep: Sendable {
   /// The first input that is in no checkpoint; nil: as before.
   package var inputPlace: Int64?
   /// Of open orders: where they stand.
-  package var progress: [Int64: String] = [:]
+  package var progress: [Int64: OrderProgress] = [:]
   /// A day that begins: inputs of earlier ones are of no use any more.
   package var day: TradingDay?
   /// Up to which change of the feed quotes were looked at; nil: as before.
@@ -73,7 +73,7 @@ package struct OrderRow: Sendable {
   package var acceptedAt: Timestamp
   package var state: OrderState
   /// What the fill model knows beside the fills, as it is shown.
-  package var progress: String?
+  package var progress: OrderProgress?
 
   package init(ledger: LedgerOrder, commandID: Int64?, acceptedAt: Timestamp, state: OrderState) {
     self.ledger = ledger

@@ -67,9 +67,9 @@ extension BrokerTable {
       set body = excluded.body
       """)
 
-  private func write(progress: [Int64: String]) throws(AppStoreError) {
+  private func write(progress: [Int64: OrderProgress]) throws(AppStoreError) {
     var rows = TextColumns(2)
-    for (id, progress) in progress { rows.append(["\(id)", progress]) }
+    for (id, progress) in progress { rows.append(["\(id)", progress.text]) }
     try run(Self.upsertProgress, rows)
   }
 

@@ -78,7 +78,7 @@ extension Broker {
   ) throws(AppStoreError) {
     guard let session, var next = state.take() else { return }
     next.now = now
-    if next.mayEnd, BrokerState.day(at: now, calendar: calendar) > next.day {
+    if BrokerState.day(at: now, calendar: calendar) > next.day, next.mayEnd {
       try readCalendar(session)
       next.rules.sameDayFunds = try session.table.sameDayFunds()
     }

@@ -30,8 +30,7 @@ extension BrokerState {
   /// As of the newest row that it was in the book with; never less than what is booked.
   private func possible(of order: LedgerOrder) -> ExactDecimal? {
     let now = instruments[order.placed.symbol]?.progress(of: order.placed)
-    let shown = orders[order.id]?.row.progress.flatMap { OrderProgress(text: $0) }
-    return (now ?? shown).map { max($0.possible, order.filled) }
+    return (now ?? orders[order.id]?.row.progress).map { max($0.possible, order.filled) }
   }
 
   /// Fills of an order are numbered over all its days.
@@ -192,7 +191,7 @@ extension BrokerState {
     close(closing.intersection(openOrders[symbol] ?? []))
     guard let trading = instruments[symbol] else { return }
     for id in openOrders[symbol] ?? [] {
-      guard let order = orders[id], let progress = trading.progress(of: order.placed)?.text,
+      guard let order = orders[id], let progress = trading.progress(of: order.placed),
         progress != order.row.progress
       else { continue }
       orders[id]?.row.progress = progress

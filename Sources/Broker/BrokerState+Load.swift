@@ -33,7 +33,7 @@ extension BrokerState {
       feed.doubt(symbol)
     }
     for (id, order) in orders where order.row.ledger.isOpen {
-      orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)?.text
+      orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)
     }
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.accounts

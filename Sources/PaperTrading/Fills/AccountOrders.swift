@@ -14,6 +14,10 @@ package struct AccountOrders: Sendable, Hashable {
     var row: Snapshot? {
       if case .row(let row) = step { row } else { nil }
     }
+
+    var isRow: Bool {
+      if case .row = step { true } else { false }
+    }
   }
 
   package let symbol: Symbol
@@ -148,7 +152,9 @@ package struct AccountOrders: Sendable, Hashable {
     return changes(booked: booked, pending: pending)
   }
 
-  private var newestRow: Int? { kept.lastIndex { $0.row != nil } }
+  private var newestRow: Int? { kept.indices.last { kept[$0].isRow } }
+
+  private var rowCount: Int { kept.indices.reduce(0) { $0 + (kept[$1].isRow ? 1 : 0) } }
 
   private func isPending(_ index: Int) -> Bool { !isConfirmed && index == newestRow }
 }
@@ -220,9 +226,10 @@ extension AccountOrders {
 
   /// Forgets rows beyond `rowsMax`, with the orders that ended in them.
   private mutating func settle() {
-    while kept.count(where: { $0.row != nil }) > Self.rowsMax {
+    while rowCount > Self.rowsMax {
       _ = base.apply(kept.removeFirst().step)
-      let settled = Set(base.orders.filter(\.isDone).map(\.order.id))
+      if !base.orders.contains(where: { $0.isDone }) { continue }
+      let settled = Set(base.orders.filter { $0.isDone }.map { $0.order.id })
       ended.subtract(settled)
       for id in settled { sequences[id] = nil }
       base.orders.removeAll { settled.contains($0.order.id) }
