@@ -205,4 +205,45 @@ import Testing
     }
     #expect(try await fixture.ask(.get, "/v1/orders/\(id)", as: fixture.reader).status == 200)
   }
+
+  @Test(
+    "a field that a body cannot have is refused by its name",
+    arguments: [
+      (
+        "orders",
+        #"{"stockSymbol":"sh600000","side":"buy","type":"market","quantity":"100","limitprice":"9"}"#,
+        "limitprice", "limitPrice"
+      ),
+      (
+        "alerts",
+        #"{"stockSymbol":"sh600000","condition":"above","threshold":"1","repeats":"daily"}"#,
+        "repeats", "repeat"
+      ),
+      (
+        "queue-purchases",
+        #"{"stockSymbol":"sh600000","quantity":"1","triggers":[{"kind":"queueAtMost","vaule":"1"}]}"#,
+        "triggers[0].vaule", "value"
+      ),
+      // Of another kind.
+      (
+        "queue-purchases",
+        #"{"stockSymbol":"sh600000","quantity":"1","triggers":[{"kind":"atLimitUp","value":"1"}]}"#,
+        "triggers[0].value", "kind"
+      ),
+      (
+        "alerts", #"{"stockSymbol":"sh600000","condition":"gap","threshold":"1"}"#, "threshold",
+        "condition"
+      ),
+      // It may be a secret at a wrong place.
+      (
+        "account/deposits", #"{"amount":"1.00","type":"bank","cndl_0123456789":"a"}"#, "?", "amount"
+      ),
+    ])
+  func strangeFields(path: String, body: String, field: String, known: String) async throws {
+    let fixture = try await TradingFixture()
+    let refused = try await fixture.ask(.post, "/v1/\(path)", body)
+    #expect(refused.status == 400 && refused.text("errors.0.field") == field, "\(refused)")
+    #expect(refused.text("errors.0.expected")?.contains(known) == true, "\(refused)")
+    #expect(!refused.body.contains("cndl_"))
+  }
 }

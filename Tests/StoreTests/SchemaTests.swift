@@ -35,7 +35,7 @@ import Testing
   }
 
   private static let impatient = Schema.Patience(
-    lockMilliseconds: 200, pauseMilliseconds: 1, triesMax: 3)
+    lockMilliseconds: 1_000, pauseMilliseconds: 1, triesMax: 3)
 
   @Test func `applying names the reader in the way, and gives up`() throws {
     let database = try StoreDatabase()

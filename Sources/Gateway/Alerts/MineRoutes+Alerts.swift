@@ -148,7 +148,7 @@ extension MineRoutes {
   }
 }
 
-/// Of each condition its own fields alone; what else is there is not looked at.
+/// Each condition has fields of its own.
 private struct AlertBody: Decodable {
   var condition: AlertCondition
   var repeats: Alert.Repeats

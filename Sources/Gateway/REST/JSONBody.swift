@@ -11,12 +11,11 @@ enum JSONBody {
     do {
       return try JSONDecoder().decode(type, from: json)
     } catch {
-      let fault = (error as? DecodingError).flatMap { firstFault(of: $0) }
+      if let fault = (error as? DecodingError).flatMap({ firstFault(of: $0) }) {
+        throw .invalidBody(fault, status: status)
+      }
       throw Problem(
-        status, code: "invalid_argument",
-        title: fault.map { "\($0.field): expected \($0.expected)" }
-          ?? "The body is not the JSON that is expected.",
-        faults: fault.map { [$0] } ?? [])
+        status, code: "invalid_argument", title: "The body is not the JSON that is expected.")
     }
   }
 

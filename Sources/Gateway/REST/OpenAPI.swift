@@ -96,7 +96,8 @@ extension JSONWriter {
         operation.member("requestBody") { request in
           request.object { request in
             request.member("required") { $0.boolean(body.needsText) }
-            request.write(content: "application/json", schema: body)
+            request.write(
+              content: "application/json", schema: body, isClosed: route.door == nil)
           }
         }
       }
@@ -146,11 +147,13 @@ extension JSONWriter {
     }
   }
 
-  private mutating func write(content contentType: String, schema: Schema) {
+  private mutating func write(
+    content contentType: String, schema: Schema, isClosed: Bool = false
+  ) {
     member("content") { content in
       content.object { content in
         content.member(named: contentType) { type in
-          type.object { $0.member("schema") { schema.write(to: &$0) } }
+          type.object { $0.member("schema") { schema.write(to: &$0, isClosed: isClosed) } }
         }
       }
     }

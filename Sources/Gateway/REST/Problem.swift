@@ -52,6 +52,15 @@ package struct Problem: Error, Sendable, Hashable {
     invalid([Fault(field: field, expected: expected, found: found)])
   }
 
+  /// Of a body, whose first fault alone is told.
+  static func invalidBody(
+    _ fault: Fault, status: HTTPResponse.Status = .badRequest
+  ) -> Problem {
+    Problem(
+      status, code: "invalid_argument", title: "\(fault.field): expected \(fault.expected)",
+      faults: [fault])
+  }
+
   static let otherContent = Problem(
     .unsupportedMediaType, code: "unsupported_media_type",
     title: "The body must be JSON: send Content-Type: application/json.")

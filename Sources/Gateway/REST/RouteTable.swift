@@ -164,7 +164,7 @@ package struct RouteTable: HTTPResponder {
     let values = try route.values(path: path, query: request.uri.query ?? "") { name in
       HTTPField.Name(name).flatMap { request.headers[$0] }
     }
-    guard route.body != nil else { return Arguments(values, body: []) }
+    guard let schema = route.body else { return Arguments(values, body: []) }
     guard let body = try? await request.body.collect(upTo: Self.bodyBytesMax) else {
       throw Problem.bodyTooLarge(bytesMax: Self.bodyBytesMax)
     }
@@ -172,6 +172,10 @@ package struct RouteTable: HTTPResponder {
     let type = request.headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " } }
     if body.readableBytes > 0, let type, type.lowercased() != "application/json" {
       throw Problem.otherContent
+    }
+    // What others send to a door of theirs is theirs.
+    if route.door == nil, let problem = schema.strangeField(in: Data(body.readableBytesView)) {
+      throw problem
     }
     return Arguments(values, body: Array(body.readableBytesView))
   }

@@ -71,34 +71,36 @@ package indirect enum Schema: Sendable {
     }
   }
 
-  func write(to text: inout JSONWriter) {
+  /// - Parameter isClosed: of what a client sends: objects have no fields but these. What a client
+  ///   reads may get more.
+  func write(to text: inout JSONWriter, isClosed: Bool = false) {
     switch self {
     case .named(let name, _): text.reference(to: "schemas/\(name)")
     case .anyObject: text.reference(to: "schemas/AnyObject")
     case .encoded(let json): text.encoded(Array(json.utf8))
     case .nullable(let schema):
       Self.writeChoices(to: &text) { choices in
-        schema.write(to: &choices)
+        schema.write(to: &choices, isClosed: isClosed)
         choices.object { $0.member("type") { $0.string("null") } }
       }
     case .either(let one, let other):
       Self.writeChoices(to: &text) { choices in
-        one.write(to: &choices)
-        other.write(to: &choices)
+        one.write(to: &choices, isClosed: isClosed)
+        other.write(to: &choices, isClosed: isClosed)
       }
     case .array(let element):
       text.object { list in
         list.member("type") { $0.string("array") }
-        list.member("items") { element.write(to: &$0) }
+        list.member("items") { element.write(to: &$0, isClosed: isClosed) }
       }
     case .some(let element, let countMax):
       text.object { list in
         list.member("type") { $0.string("array") }
         list.member("minItems") { $0.integer(1) }
         list.member("maxItems") { $0.integer(Int64(countMax)) }
-        list.member("items") { element.write(to: &$0) }
+        list.member("items") { element.write(to: &$0, isClosed: isClosed) }
       }
-    case .object(let members): Self.write(members, to: &text)
+    case .object(let members): Self.write(members, to: &text, isClosed: isClosed)
     default: text.object { self.writeScalar(to: &$0) }
     }
   }
@@ -109,14 +111,17 @@ package indirect enum Schema: Sendable {
     text.object { either in either.member("anyOf") { $0.array(choices) } }
   }
 
-  private static func write(_ members: [Member], to text: inout JSONWriter) {
+  private static func write(_ members: [Member], to text: inout JSONWriter, isClosed: Bool) {
     text.object { object in
+      if isClosed { object.member("additionalProperties") { $0.boolean(false) } }
       object.member("type") { $0.string("object") }
       object.member("required") { $0.strings(members.filter(\.isRequired).map(\.name)) }
       object.member("properties") { properties in
         properties.object { properties in
           for member in members {
-            properties.member(named: member.name) { member.schema.write(to: &$0) }
+            properties.member(named: member.name) {
+              member.schema.write(to: &$0, isClosed: isClosed)
+            }
           }
         }
       }
