@@ -211,7 +211,7 @@ import Testing
     arguments: [
       (
         "orders",
-        #"{"stockSymbol":"sh600000","side":"buy","type":"market","quantity":"100","limitprice":"9"}"#,
+        #"{"stockSymbol":"sh600000","type":"market","quantity":"100","limitprice":"9"}"#,
         "limitprice", "limitPrice"
       ),
       (
@@ -221,13 +221,13 @@ import Testing
       ),
       (
         "queue-purchases",
-        #"{"stockSymbol":"sh600000","quantity":"1","triggers":[{"kind":"queueAtMost","vaule":"1"}]}"#,
+        #"{"stockSymbol":"sh600000","triggers":[{"kind":"queueAtMost","vaule":"1"}]}"#,
         "triggers[0].vaule", "value"
       ),
       // Of another kind.
       (
         "queue-purchases",
-        #"{"stockSymbol":"sh600000","quantity":"1","triggers":[{"kind":"atLimitUp","value":"1"}]}"#,
+        #"{"stockSymbol":"sh600000","triggers":[{"kind":"atLimitUp","value":"1"}]}"#,
         "triggers[0].value", "kind"
       ),
       (
