@@ -152,9 +152,7 @@ package struct AccountOrders: Sendable, Hashable {
     return changes(booked: booked, pending: pending)
   }
 
-  private var newestRow: Int? { kept.indices.last { kept[$0].isRow } }
-
-  private var rowCount: Int { kept.indices.reduce(0) { $0 + (kept[$1].isRow ? 1 : 0) } }
+  private var newestRow: Int? { kept.lastIndex { $0.isRow } }
 
   private func isPending(_ index: Int) -> Bool { !isConfirmed && index == newestRow }
 }
@@ -226,10 +224,10 @@ extension AccountOrders {
 
   /// Forgets rows beyond `rowsMax`, with the orders that ended in them.
   private mutating func settle() {
-    while rowCount > Self.rowsMax {
+    while kept.count(where: { $0.isRow }) > Self.rowsMax {
       _ = base.apply(kept.removeFirst().step)
-      if !base.orders.contains(where: { $0.isDone }) { continue }
       let settled = Set(base.orders.filter { $0.isDone }.map { $0.order.id })
+      if settled.isEmpty { continue }
       ended.subtract(settled)
       for id in settled { sequences[id] = nil }
       base.orders.removeAll { settled.contains($0.order.id) }

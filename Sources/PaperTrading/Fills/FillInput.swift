@@ -105,33 +105,20 @@ struct WordValues {
 extension MarketRow {
   var text: String {
     let row = snapshot
-    var line = ""
-    // Of each row of each watched instrument: no string beside it is made.
-    line.reserveCapacity(Self.textBytes)
-    line += "at=\(row.stamp.day)/\(row.stamp.secondOfDay)/\(row.stamp.sequence)"
-    for (name, value) in [
-      (" previous=", row.previousClose), (" last=", row.last), (" high=", row.high),
-      (" low=", row.low), (" volume=", row.volume), (" turnover=", row.turnover),
-    ] {
-      line += name
-      line += value.description
-    }
-    for (name, levels) in [(" bids=", row.bids), (" asks=", row.asks)] {
-      line += name
-      for (place, level) in levels.enumerated() {
-        if place > 0 { line += "," }
-        line += level.price.description
-        line += ":"
-        line += level.volume.description
-      }
-    }
-    line += " rounding=\(row.rounding.volume)/\(row.rounding.turnover) trading="
-    line += row.trading.name
+    var line = """
+      at=\(row.stamp.day)/\(row.stamp.secondOfDay)/\(row.stamp.sequence) \
+      previous=\(row.previousClose) last=\(row.last) high=\(row.high) low=\(row.low) \
+      volume=\(row.volume) turnover=\(row.turnover) \
+      bids=\(Self.text(row.bids)) asks=\(Self.text(row.asks)) \
+      rounding=\(row.rounding.volume)/\(row.rounding.turnover) trading=\(row.trading.name)
+      """
     if let band { line += " band=\(band.lower)/\(band.upper)" }
     return line
   }
 
-  private static let textBytes = 384
+  private static func text(_ levels: [BookLevel]) -> String {
+    levels.map { "\($0.price):\($0.volume)" }.joined(separator: ",")
+  }
 
   private static func levels(_ text: Substring?) -> [BookLevel]? {
     guard let text else { return nil }

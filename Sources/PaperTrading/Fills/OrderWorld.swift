@@ -31,8 +31,6 @@ struct OrderWorld: Sendable, Hashable {
   /// What the account's ended orders of the day may have taken, by their side and limit. It stays
   /// taken: who would have got it stands before later orders, or has taken what they would meet.
   private(set) var spent: [Side: [ExactDecimal: Claim]] = [:]
-  /// Of the day of the newest row: the tables are asked once a day.
-  private var phases: [TradingPhase] = []
 
   /// What orders claim of trades and offers.
   struct Claim: Sendable, Hashable {
@@ -51,7 +49,6 @@ struct OrderWorld: Sendable, Hashable {
   ) {
     self.init(instrument)
     (self.orders, self.last, self.spent) = (orders, last, spent)
-    if let last { phases = TradingPhase.all(of: instrument, on: last.stamp.day) }
   }
 
   mutating func apply(_ step: Step) -> [Result] {
@@ -89,10 +86,8 @@ struct OrderWorld: Sendable, Hashable {
 
   private mutating func accept(_ row: Snapshot) -> [Result] {
     let before = last.flatMap { $0.stamp.day == row.stamp.day ? $0 : nil }
-    if before == nil {
-      spent = [:]
-      phases = TradingPhase.all(of: instrument, on: row.stamp.day)
-    }
+    if before == nil { spent = [:] }
+    let phases = TradingPhase.all(of: instrument, on: row.stamp.day)
     let isExact = Self.hasExactBook(row, phases: phases)
     let auction = Self.auction(from: before, to: row, phases: phases)
     var results: [Result] = []
