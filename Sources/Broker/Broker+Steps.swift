@@ -78,11 +78,11 @@ extension Broker {
   ) throws(AppStoreError) {
     guard let session, var next = state.take() else { return }
     next.now = now
-    if BrokerState.day(at: now, calendar: calendar) > next.day, next.mayEnd {
+    if next.dueDay(calendar: calendar) != nil {
       try readCalendar(session)
       next.rules.sameDayFunds = try session.table.sameDayFunds()
+      next.beginDay(calendar: calendar)
     }
-    next.beginDay(calendar: calendar)
     try next.addAccounts(
       Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
     try bookActions(on: &next, over: session)

@@ -20,10 +20,14 @@ extension BrokerState {
     return known.next(after: today) ?? today.advanced(by: 1)
   }
 
-  /// Begins the next day, if it is time.
-  mutating func beginDay(calendar: TradingCalendar) {
+  /// The next day, if it is time to begin it.
+  func dueDay(calendar: TradingCalendar) -> TradingDay? {
     let next = Self.day(at: now, calendar: calendar)
-    if next > day, mayEnd { begin(next) }
+    return next > day && mayEnd ? next : nil
+  }
+
+  mutating func beginDay(calendar: TradingCalendar) {
+    if let next = dueDay(calendar: calendar) { begin(next) }
   }
 
   /// What time alone brings: cancellations that the exchange takes again, and the close.
@@ -33,7 +37,7 @@ extension BrokerState {
   }
 
   /// Whether nothing of the day is waited for any more.
-  var mayEnd: Bool {
+  private var mayEnd: Bool {
     if now.shanghaiDay > day || now.shanghaiSecondOfDay >= Self.confirmedBySecond { return true }
     return !openOrders.contains { symbol, ids in
       guard let trading = instruments[symbol] else { return false }
