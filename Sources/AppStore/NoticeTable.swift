@@ -53,14 +53,7 @@ package struct NoticeTable {
 
   /// - Parameter day: firings of days before it are neither withdrawn nor looked for again.
   package func book(from day: TradingDay) throws(AppStoreError) -> AlertBook {
-    let alerts = try connection.read(Self.readAllArmed, context: Self.context) {
-      (row) throws(StoreError) in try row.alert()
-    }
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    let firings = try connection.read(
-      Self.readAllFirings, with: parameters, context: Self.context
-    ) { (row) throws(StoreError) in try row.firing() }
+    let (alerts, firings) = try read(nil, from: day)
     return AlertBook(alerts: alerts, firings: firings)
   }
 
@@ -68,19 +61,29 @@ package struct NoticeTable {
   package func part(
     of ids: Set<Int64>, from day: TradingDay
   ) throws(AppStoreError) -> AlertBook.Part {
-    let sorted = ids.sorted()
-    var ofIDs = WireParameters()
-    ofIDs.add { buffer in buffer.array(sorted, type: .int8) { $0.int64($1) } }
-    let alerts = try connection.read(Self.readArmedOf, with: ofIDs, context: Self.context) {
-      (row) throws(StoreError) in try row.alert()
-    }
-    var ofDay = WireParameters()
-    ofDay.add { $0.date(day) }
-    ofDay.add { buffer in buffer.array(sorted, type: .int8) { $0.int64($1) } }
-    let firings = try connection.read(Self.readFiringsOf, with: ofDay, context: Self.context) {
-      (row) throws(StoreError) in try row.firing()
-    }
+    let (alerts, firings) = try read(ids.sorted(), from: day)
     return AlertBook.Part(ids: ids, alerts: alerts, firings: firings)
+  }
+
+  /// - Parameter ids: of alerts; nil: all.
+  private func read(
+    _ ids: [Int64]?, from day: TradingDay
+  ) throws(AppStoreError) -> (alerts: [Alert], firings: [AlertFiring]) {
+    var ofAlerts = WireParameters()
+    var ofFirings = WireParameters()
+    ofFirings.add { $0.date(day) }
+    if let ids {
+      ofAlerts.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+      ofFirings.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    }
+    let alerts = try connection.read(
+      ids == nil ? Self.readAllArmed : Self.readArmedOf, with: ofAlerts, context: Self.context
+    ) { (row) throws(StoreError) in try row.alert() }
+    let firings = try connection.read(
+      ids == nil ? Self.readAllFirings : Self.readFiringsOf, with: ofFirings,
+      context: Self.context
+    ) { (row) throws(StoreError) in try row.firing() }
+    return (alerts, firings)
   }
 
   private static let readCursor = Statement(

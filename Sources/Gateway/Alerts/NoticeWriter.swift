@@ -51,7 +51,7 @@ struct NoticeWriter {
   // MARK: Loading
 
   private func isNewDay(in state: MarketState) -> Bool {
-    state.isLoaded && examined != state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+    state.isLoaded && examined != state.knownAt?.shanghaiDay
   }
 
   /// All alerts as they are now. Once a day, and after a start, days that are over come first: what
@@ -66,7 +66,7 @@ struct NoticeWriter {
       let places = book.subjects.compactMap { state.place(of: $0) }
       let seen = try examine(places, from: from, in: state, with: &book)
       try write(seen.notices, unsettled: seen.unsettled, with: &book)
-      let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+      let today = state.knownAt?.shanghaiDay
       if let today, !book.subjects.isEmpty { try notices.examined(before: today) }
       examined = today
     }
@@ -132,7 +132,7 @@ struct NoticeWriter {
     var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))
     if !tasks.days.isEmpty {
       // Of an older day nothing changes any more.
-      let today = state.knownAt.map { MarketZone.shanghai.day(at: $0) }
+      let today = state.knownAt?.shanghaiDay
       let seen = try examine(
         tasks.days, from: today?.advanced(by: -Self.repairDays), in: state, with: &book)
       fired += seen.notices
