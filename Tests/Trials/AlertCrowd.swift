@@ -143,10 +143,10 @@ struct AlertCrowd {
           + "most behind the commit")
       if millisecondsMax > 0, slowest.milliseconds > Double(millisecondsMax) {
         let committed = slowest.at - slowest.milliseconds / 1000
-        let blow = blows.filter { $0 < committed }.max().map { Int((committed - $0) * 1000) }
+        let blow = blows.filter { $0 < committed }.max()
         verdict.complaints.append(
-          "an alert fired \(Int(slowest.milliseconds)) ms behind its commit, "
-            + "which was \(blow.map { "\($0) ms" } ?? "long") behind a kill")
+          "an alert fired \(Int(slowest.milliseconds)) ms behind its commit"
+            + (blow.map { ", \(Int((committed - $0) * 1000)) ms behind a kill" } ?? ""))
       }
     }
     return verdict

@@ -1,4 +1,4 @@
-/// Which fields a body may have: one that is misspelled would be left out without a word.
+/// Which fields a body may have: one that is misspelled would be ignored without a word.
 
 import Foundation
 
@@ -31,13 +31,10 @@ extension Schema {
     }
   }
 
-  private var elements: [Schema] {
-    alternatives.compactMap { schema in
-      switch schema {
-      case .array(let element), .some(let element, _): element
-      default: nil
-      }
-    }
+  private var element: Schema? {
+    for case .array(let element) in alternatives { return element }
+    for case .some(let element, _) in alternatives { return element }
+    return nil
   }
 
   /// What is wrong with the first field that no object of it has; nil: there is none. Values are
@@ -60,9 +57,10 @@ extension Schema {
         }
       }
     case let list as [Any]:
+      guard let element else { return nil }
       for (place, value) in list.enumerated() {
         let field = "\(path.dropLast())[\(place)]."
-        if let problem = elements.first?.strangeField(in: value, at: field) { return problem }
+        if let problem = element.strangeField(in: value, at: field) { return problem }
       }
     default: break
     }
@@ -76,7 +74,8 @@ extension Schema {
     let names = Set(members.map(\.name)).sorted().joined(separator: ", ")
     return .invalidBody(
       Problem.Fault(
-        field: path + (isWord ? name : "?"), expected: "no field but \(names)", found: "it"))
+        field: path + (isWord ? name : "?"), expected: "one of the fields \(names)",
+        found: "another name"))
   }
 
   private static let nameBytesMax = 32
