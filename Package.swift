@@ -223,11 +223,11 @@ let package = Package(
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("ChartsTests", ["Market", "Charts", "TestSupport"], exclude: ["Golden"]),
     tests(
-      "PaperTradingTests", ["Market", "PaperTrading", "TestSupport"], settings: quick),
-    tests("AlertsTests", ["Market", "Alerts", "TestSupport"], settings: quick),
+      "PaperTradingTests", ["Market", "PaperTrading", "TestSupport"]),
+    tests("AlertsTests", ["Market", "Alerts", "TestSupport"]),
     tests("PlatformTests", ["Platform"]),
     tests(
-      "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"], settings: quick),
+      "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"]),
     tests(
       "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Feeds", "Polling", "TestSupport", "TestTraits"]),
@@ -249,8 +249,7 @@ let package = Package(
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Feeds", "Operations", "Platform", "TestSupport"]),
     tests(
-      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"],
-      settings: quick),
+      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"]),
     tests(
       "IngestTests",
       [
@@ -306,8 +305,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
     tests(
-      "TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"],
-      settings: quick),
+      "TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"]),
   ],
   swiftLanguageModes: [.v6]
 )
