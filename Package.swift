@@ -65,6 +65,8 @@ let package = Package(
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CLinux"),
+    // The schemas and the page, as bytes that no Swift compiler reads.
+    .target(name: "CEmbeddedFiles"),
 
     module("Market"),
     // Charts as SVG pictures; no input or output.
@@ -83,12 +85,12 @@ let package = Package(
     module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
     module("Reader", ["Market", "Postgres"]),
     module("Commits", ["Market"]),
-    .target(
-      name: "Store",
-      dependencies: [
+    module(
+      "Store",
+      [
         "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
-      ],
-      resources: [.embedInCode("schema.sql")], swiftSettings: strict),
+        "CEmbeddedFiles",
+      ]),
     module("Operations", ["Market", "Platform", "Feeds", log, toml]),
     module("HTTPServing", ["Operations"] + nio),
     .target(
@@ -99,15 +101,17 @@ let package = Package(
     // ledger of paper trading.
     .target(
       name: "AppStore",
-      dependencies: ["Market", "Platform", "Postgres", "PaperTrading", "Alerts", log],
-      resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
+      dependencies: [
+        "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CEmbeddedFiles", log,
+      ],
+      exclude: ["schema_app.sql"], swiftSettings: strict),
     // Executes orders on paper: one of the gateways, with the feed and the ledger.
     module(
       "Broker",
       ["Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", log]),
     // What browsers get of the gateway; its files are carried by the program.
     .target(
-      name: "Page", dependencies: ["Market"], resources: [.embedInCode("Files")],
+      name: "Page", dependencies: ["Market", "CEmbeddedFiles"], exclude: ["Files"],
       swiftSettings: strict),
     // Between PostgreSQL and apps: REST, WebSocket, SSE.
     module(

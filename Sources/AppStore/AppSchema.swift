@@ -1,3 +1,4 @@
+import CEmbeddedFiles
 import Postgres
 
 /// The schema of what apps keep in the database, as this binary carries it.
@@ -6,7 +7,7 @@ package enum AppSchema {
     schema: "candled_app", title: "candled_app schema", current: 6, program: "candled-gateway")
 
   /// schema_app.sql, whole.
-  package static let text = String(decoding: PackageResources.schema_app_sql, as: UTF8.self)
+  package static let text = String(cString: embedded_app_schema().text)
 
   package static let file = SchemaFile(version, text: text)
 }

@@ -1,3 +1,4 @@
+import CEmbeddedFiles
 import Market
 import Postgres
 
@@ -7,7 +8,7 @@ package enum Schema {
   package static let version = SchemaVersion.candled.current
 
   /// schema.sql, whole.
-  package static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+  package static let text = String(cString: embedded_schema().text)
 
   private static let file = SchemaFile(.candled, text: text)
 

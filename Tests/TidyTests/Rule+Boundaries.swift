@@ -24,6 +24,7 @@ extension Rule {
     "Commits": ["Market"],
     "Store": [
       "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
+      "CEmbeddedFiles",
     ],
     "Operations": ["Market", "Platform", "Feeds", "CLinux", "Logging", "TOMLKit"],
     "Commands": [
@@ -37,8 +38,10 @@ extension Rule {
     "Broker": [
       "Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", "Logging",
     ],
-    "AppStore": ["Market", "Platform", "Postgres", "PaperTrading", "Alerts", "Logging"],
-    "Page": ["Market"],
+    "AppStore": [
+      "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CEmbeddedFiles", "Logging",
+    ],
+    "Page": ["Market", "CEmbeddedFiles"],
     "Gateway": [
       "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
       "AppStore", "Page", "Operations", "Alerts", "Transport", "Logging",

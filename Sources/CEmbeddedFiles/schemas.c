@@ -1,0 +1,17 @@
+#include "embedded_files.h"
+
+static const unsigned char schema[] = {
+#embed "../../schema.sql" suffix(, 0)
+};
+
+static const unsigned char app_schema[] = {
+#embed "../AppStore/schema_app.sql" suffix(, 0)
+};
+
+struct embedded_file embedded_schema(void) {
+  return (struct embedded_file){"schema.sql", schema};
+}
+
+struct embedded_file embedded_app_schema(void) {
+  return (struct embedded_file){"schema_app.sql", app_schema};
+}
