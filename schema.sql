@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 8 then
+  if found > 9 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 8', found);
+      message = format('the database has schema version %s, newer than 9', found);
   end if;
 end
 $version$;
@@ -77,6 +77,13 @@ begin
   exception
     when insufficient_privilege then null;
   end;
+  -- Everybody may do this, until an operator takes it from readers; so it is granted by name.
+  if current_setting('is_superuser')::boolean then
+    grant execute on function
+      pg_catalog.pg_try_advisory_lock(bigint), pg_catalog.pg_current_xact_id()
+    to candled;
+    execute format('grant temporary on database %I to candled', current_database());
+  end if;
 exception
   when insufficient_privilege then
     raise notice 'not allowed to create roles: % will own and use everything', current_user;
@@ -4121,6 +4128,27 @@ from journal_position j
 cross join feed_sequence f;
 comment on view feed_place is 'Progress of the journal in the database, and the feed''s last seq.';
 
+-- What the daemon needs of the server beside the schema's objects, where it logs in as `candled`.
+
+create or replace function schema_needs()
+returns table (need text, held boolean)
+language sql stable
+set search_path = candled, pg_temp
+as $function$
+  select format('right of %s: execute %s', r.rolname, f), has_function_privilege(r.oid, f, 'execute')
+  from pg_roles r
+  cross join unnest(array['pg_try_advisory_lock(bigint)', 'pg_current_xact_id()']) f
+  where r.rolname = 'candled'
+  union all
+  select
+    format('right of %s: temporary tables in the database', r.rolname),
+    has_database_privilege(r.oid, current_database(), 'temporary')
+  from pg_roles r
+  where r.rolname = 'candled'
+$function$;
+comment on function schema_needs is
+  'Rights that the daemon needs and that an operator can take from everybody; for the schema check.';
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -4295,6 +4323,26 @@ as $function$
     end)
   from pg_publication_tables t
   where t.pubname in ('candled', 'candled_candles')
+  union all
+  select need
+  from schema_needs()
+  where held
+  union all
+  -- A dump has no settings, unless it creates the database.
+  select lower(format(
+    'setting of %s: %s',
+    coalesce(pg_get_userbyid(nullif(s.setrole, 0)), 'the database'), split_part(c, '=', 1)))
+  from pg_db_role_setting s
+  cross join unnest(s.setconfig) c
+  where case
+    when s.setrole = 0 then
+      s.setdatabase = (select oid from pg_database where datname = current_database())
+      and (c ~* '^timezone=' or c ~ '^search_path=.*candled')
+    else
+      s.setdatabase = 0
+      and pg_get_userbyid(s.setrole) = 'candled_reader'
+      and c ~ '^(idle_in_transaction_session|statement)_timeout='
+  end
   order by 1
 $function$;
 comment on function schema_objects is
@@ -4543,12 +4591,12 @@ end
 $publications$;
 
 delete from schema_version
-where version < 8;
+where version < 9;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  8,
-  array(select schema_objects()),
+  9,
+  array(select schema_objects() union select need from schema_needs()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update
 set

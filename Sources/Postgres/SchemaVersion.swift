@@ -20,7 +20,7 @@ package struct SchemaVersion: Sendable {
 
   /// Of schema.sql.
   package static let candled = SchemaVersion(
-    schema: "candled", title: "schema", current: 8, program: "candled")
+    schema: "candled", title: "schema", current: 9, program: "candled")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.
   package func require(_ connection: PostgresConnection) throws(StoreError) {
