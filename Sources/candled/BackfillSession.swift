@@ -33,8 +33,9 @@ final class BackfillSession {
   /// The table's, once open with the days that the daemon learnt.
   private var calendar = TradingCalendar.shanghai
 
-  /// - Throws: a configuration whose keys cannot be read.
-  init(_ settings: Settings) throws(ConfigurationError) {
+  /// Root becomes the owner of the state directory.
+  /// - Throws: a configuration whose keys cannot be read, `FolderOwner`'s failure.
+  init(_ settings: Settings) throws {
     self.settings = settings
     let credentials = try SourceCredentials(settings)
     let mask = SecretMask()
@@ -46,6 +47,7 @@ final class BackfillSession {
         label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
     }
     url = try settings.storeConnection() ?? settings.embeddedServer.connectionString
+    try FolderOwner.become(of: settings.stateDirectory)
     writer = HistoryWriter(url: url, confirmSeconds: settings.confirmSeconds)
     clock = .scaled(from: EngineClock(settings).now, speed: 1)
   }

@@ -44,6 +44,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   ) async throws {
     let configuration = try accepted()
     let settings = configuration.settings
+    try FolderOwner.become(of: settings.stateDirectory)
     configuration.register(in: mask)
     let control = LogControl(level: settings.logLevel, format: settings.logFormat)
     let log = Logger(label: "candled") { label in
