@@ -111,7 +111,7 @@ extension BrokerState {
       id: newest.order + 1, account: command.accountID, symbol: request.symbol,
       side: request.side, kind: request.kind, timeInForce: request.timeInForce,
       quantity: request.quantity, limit: request.limit, stop: request.stop)
-    place(try judge(order, by: row(request.symbol)?.market), command: command.id, purchase: nil)
+    place(try judge(order, by: row(request.symbol)), command: command.id, purchase: nil)
     return "order=\(order.id)"
   }
 
@@ -151,9 +151,11 @@ extension BrokerState {
     }
   }
 
-  /// - Parameter ledger: as it is when the order is judged; nil: as it is now.
+  /// - Parameters:
+  ///   - ledger: as it is when the order is judged; nil: as it is now.
+  ///   - old: which ends when the order is placed.
   func judge(
-    _ order: Order, by row: MarketRow?, ledger: AccountLedger? = nil
+    _ order: Order, by row: FeedRow?, ledger: AccountLedger? = nil, replacing old: Int64? = nil
   ) throws(CommandRefusal) -> Placed {
     guard let instrument = Instrument.classify(order.symbol) else {
       throw CommandRefusal(
@@ -167,8 +169,12 @@ extension BrokerState {
     }
     let unit = LedgerUnit.shares(order.symbol)
     var traded =
-      row?.traded(instrument) ?? TradedInstrument(instrument, statedLimits: StatedLimits.none)
-    traded.isOnSameDayList = rules.sameDayFunds[order.symbol].map { $0 <= day } ?? false
+      row?.market.traded(instrument)
+      ?? TradedInstrument(instrument, statedLimits: StatedLimits.none)
+    traded.isOnSameDayList = rules.sellsSameDay(order.symbol)
+    if row?.isSpecialTreatment == true {
+      try requireFewSpecial(order, of: instrument, replacing: old)
+    }
     let judgement = OrderRules.judge(
       order, of: traded, against: row?.snapshot,
       holding: Holding(
@@ -185,11 +191,38 @@ extension BrokerState {
           schedule: Self.schedule,
           terms: FeeTerms(instrument: instrument, side: order.side, day: day)))
       return Placed(
-        accepted: accepted, resting: resting(order, acceptance: acceptance, row: row),
+        accepted: accepted, resting: resting(order, acceptance: acceptance, row: row?.market),
         ledger: ledger)
     } catch {
       throw CommandRefusal(error)
     }
+  }
+
+  /// [RULE] A person buys at most so many of a share under special treatment on a day, orders that
+  /// are not filled yet included: at both exchanges since 2021, and in their rules of 2026-07-06.
+  private static let specialSharesMax = ExactDecimal(500_000)
+
+  private func requireFewSpecial(
+    _ order: Order, of instrument: Instrument, replacing old: Int64?
+  ) throws(CommandRefusal) {
+    guard order.side == .buy, instrument.kind == .stock, instrument.exchange != .beijing else {
+      return
+    }
+    let user = accounts[order.account]?.userID
+    var sum = order.quantity
+    for other in orders.values {
+      let placed = other.placed
+      guard placed.symbol == order.symbol, placed.side == .buy,
+        accounts[placed.account]?.userID == user
+      else { continue }
+      let isWhole = other.row.ledger.isOpen && placed.id != old
+      sum = (try? sum + (isWhole ? placed.quantity : other.row.ledger.filled)) ?? sum
+    }
+    guard sum > Self.specialSharesMax else { return }
+    throw CommandRefusal(
+      Refusal.Code.size.rawValue,
+      "quantity: a person buys at most \(Self.specialSharesMax) of a share under special treatment "
+        + "a day, and \(sum) would be bought")
   }
 
   /// It sees no row that the exchange stamped before it came, whatever our clock says; and only a
@@ -261,7 +294,7 @@ extension BrokerState {
       kind: isReached ? .limit : placed.kind,
       timeInForce: change.timeInForce ?? placed.timeInForce, quantity: quantity,
       limit: change.limit ?? placed.limit, stop: isReached ? nil : change.stop ?? placed.stop)
-    let next = try judge(order, by: row(placed.symbol)?.market, ledger: ledger)
+    let next = try judge(order, by: row(placed.symbol), ledger: ledger, replacing: id)
     withdraw(id, as: .replaced)
     place(next, command: command.id, purchase: nil)
     return "order=\(order.id)"
@@ -282,9 +315,10 @@ extension BrokerState {
       id: newest.purchase + 1, account: command.accountID, symbol: request.symbol,
       quantity: request.quantity, triggers: request.terms.triggers, window: request.terms.window,
       carriesOver: request.terms.carriesOver)
-    guard let market = row(request.symbol)?.market else {
+    guard let row = row(request.symbol) else {
       throw CommandRefusal("halted", "\(request.symbol) has no price")
     }
+    let market = row.market
     guard let limitUp = market.band?.upper else {
       throw CommandRefusal(
         "band",
@@ -293,7 +327,7 @@ extension BrokerState {
           : "\(request.symbol) has no price limits today")
     }
     do throws(CommandRefusal) {
-      _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: market)
+      _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: row)
     } catch {
       // One that ends with a day that is over would be of no use.
       let isOver = error.code == Refusal.Code.session.rawValue && !purchase.carriesOver

@@ -11,7 +11,7 @@ extension BrokerState {
     case .pending, .dropped: break
     case .booked(let fill): book(fill)
     case .reversed(let fill): reverse(fill)
-    case .cancelled(let order): finish(order, as: .cancelled)
+    case .cancelled(let order, let reason): finish(order, as: .cancelled, reason: reason)
     case .released(let order):
       guard orders[order]?.row.state == .held else { return }
       set(.accepted, of: order)
@@ -91,7 +91,7 @@ extension BrokerState {
   }
 
   /// Frees what an order has frozen, if it has not ended.
-  mutating func finish(_ id: Int64, as state: OrderState) {
+  mutating func finish(_ id: Int64, as state: OrderState, reason: String? = nil) {
     guard let order = orders[id], order.row.ledger.isOpen,
       var ledger = ledgers[order.placed.account], let ended = try? ledger.end(id)
     else { return }
@@ -99,7 +99,7 @@ extension BrokerState {
     let events: [OrderState: OrderEventRow.Kind] = [
       .cancelled: .cancelled, .expired: .expired, .replaced: .replaced,
     ]
-    record(ended, as: state, event: events[state])
+    record(ended, as: state, event: events[state], reason: reason)
   }
 
   /// Cancels what waits for it, once the exchange takes cancellations and no fill is pending.
@@ -143,7 +143,7 @@ extension BrokerState {
     end(symbol, beyond: row.market.band)
     if instruments[symbol]?.continues(snapshot) ?? true {
       apply(.row(row.market), to: symbol)
-      fire(on: row.market, of: symbol)
+      fire(on: row)
     }
     settle(symbol)
   }
@@ -200,9 +200,11 @@ extension BrokerState {
   }
 
   /// Orders what the row and the one before it release, in the order of the purchases.
-  private mutating func fire(on row: MarketRow, of symbol: Symbol) {
-    guard let limitUp = row.band?.upper, let trading = instruments[symbol] else { return }
-    for purchase in purchases.armed(on: symbol) {
+  private mutating func fire(on row: FeedRow) {
+    guard let limitUp = row.market.band?.upper, let trading = instruments[row.symbol] else {
+      return
+    }
+    for purchase in purchases.armed(on: row.symbol) {
       guard trading.orders(purchase.purchase, armedAt: purchase.changedAt) else { continue }
       let order = purchase.purchase.order(id: newest.order + 1, limitUp: limitUp)
       do throws(CommandRefusal) {

@@ -6,7 +6,7 @@ import PaperTrading
 extension BrokerState {
   /// Of an order its end, and what was taken back; parts of it are on streams alone. What a queue
   /// purchase has ordered is shown as the purchase.
-  mutating func notify(_ kind: OrderEventRow.Kind, of order: PaperOrder) {
+  mutating func notify(_ kind: OrderEventRow.Kind, of order: PaperOrder, reason: String?) {
     let event: TradingNotice.Event
     switch kind {
     case .reversed: event = .reversed
@@ -20,6 +20,7 @@ extension BrokerState {
     guard isTakenBack || order.row.queuePurchaseID == nil else { return }
     var notice = notice(.order, event, of: order.placed.account)
     notice.describe(order.row)
+    notice.reason = reason
     step.notices.append(notice)
   }
 

@@ -39,8 +39,13 @@ struct BrokerState: Sendable {
   /// The day, and what no code shows of instruments on it.
   struct DayRules: Sendable {
     var day: TradingDay
-    /// An operator's list: from which day on what is bought may be sold on the same day.
+    /// An operator's list, which prevails over ours: from which day on what is bought may be sold
+    /// on the same day.
     var sameDayFunds: [Symbol: TradingDay] = [:]
+
+    func sellsSameDay(_ fund: Symbol) -> Bool {
+      (sameDayFunds[fund] ?? SameDayFunds.listed[fund]).map { $0 <= day } ?? false
+    }
   }
 
   struct FillKey: Hashable, Sendable {
@@ -110,13 +115,15 @@ extension BrokerState {
   /// The posting of an order, what the order is then, and what is told about it.
   mutating func record(
     _ change: OrderPosting, as state: OrderState, event: OrderEventRow.Kind?,
-    at: Timestamp? = nil, feed: Int64? = nil
+    at: Timestamp? = nil, feed: Int64? = nil, reason: String? = nil
   ) {
     post(change.posting, of: change.order.placed.account, at: at, feed: feed)
     orders[change.order.id]?.row.ledger = change.order
     set(state, of: change.order.id)
     if let event {
-      tell(event, of: change.order.id, posting: change.posting.sequence, at: at, feed: feed)
+      tell(
+        event, of: change.order.id, posting: change.posting.sequence, at: at, feed: feed,
+        reason: reason)
     }
   }
 
@@ -141,7 +148,7 @@ extension BrokerState {
 
   mutating func tell(
     _ kind: OrderEventRow.Kind, of id: Int64, posting: Int64? = nil, at: Timestamp? = nil,
-    feed: Int64? = nil
+    feed: Int64? = nil, reason: String? = nil
   ) {
     guard var order = orders[id] else { return }
     order.events += 1
@@ -149,7 +156,7 @@ extension BrokerState {
     var row = OrderEventRow(orderID: id, sequence: order.events, kind: kind, at: at ?? now)
     (row.postingSequence, row.feedSequence) = (posting, feed)
     step.events.append(row)
-    notify(kind, of: order)
+    notify(kind, of: order, reason: reason)
   }
 
   private mutating func end(purchase id: Int64, with state: OrderState, of order: PaperOrder) {

@@ -6,6 +6,8 @@ import Reader
 struct FeedRow: Sendable {
   let symbol: Symbol
   let market: MarketRow
+  /// By its name.
+  let isSpecialTreatment: Bool
 
   var snapshot: Snapshot { market.snapshot }
 
@@ -21,6 +23,7 @@ struct FeedRow: Sendable {
       (snapshot.bids, snapshot.asks) = ([], [])
     }
     symbol = quote.symbol
+    isSpecialTreatment = NameMarks.parse(watched.quote.name ?? "").specialTreatment
     market = MarketRow(
       snapshot,
       band: Self.band(

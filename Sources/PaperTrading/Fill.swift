@@ -44,8 +44,9 @@ package enum FillEvent: Sendable, Hashable {
   case booked(Fill)
   /// A booked fill, of a row that was taken out since.
   case reversed(Fill)
-  /// What is left of an order that meets the book once.
-  case cancelled(order: Int64)
+  /// What is left of an order that meets the book once, or one that the exchange voids as it comes
+  /// to it: then with the reason.
+  case cancelled(order: Int64, reason: String? = nil)
   /// A stop order whose price was reached.
   case released(order: Int64)
   /// One that was released by a row that was taken out since.
@@ -54,7 +55,7 @@ package enum FillEvent: Sendable, Hashable {
   package var order: Int64 {
     switch self {
     case .pending(let fill), .dropped(let fill), .booked(let fill), .reversed(let fill): fill.order
-    case .cancelled(let order), .released(let order), .heldAgain(let order): order
+    case .cancelled(let order, _), .released(let order), .heldAgain(let order): order
     }
   }
 }
@@ -63,18 +64,20 @@ package enum FillEvent: Sendable, Hashable {
 package enum FillModel {
   package static let name = "certain"
   /// Raised whenever another fill could follow from the same evidence.
-  package static let version: Int16 = 1
+  package static let version: Int16 = 2
 }
 
 /// Which part of the model made a fill.
 package enum FillBasis: Int16, Sendable, CaseIterable {
   /// Levels of the book that it met.
   case book = 1
-  /// Volume that passed through its place in the queue.
+  /// Offers at its limit or better in a book in which none can stand beside it. Of version 1:
+  /// volume that passed through its place in the queue, half of it.
   case passive = 2
-  /// The same at the limit price, where none stands before it at a better one.
+  /// Volume that passed through its place in the queue of the limit price, where none stands before
+  /// it at a better one.
   case limitQueue = 3
-  /// Volume that was left at the price of an auction.
+  /// Offers that were left by an auction in which it took part, at one price.
   case auction = 4
   /// A share of an auction that the order would have passed at a better price: assumed of an order
   /// that is small beside it.

@@ -5,6 +5,7 @@ import ArgumentParser
 import Commands
 import Market
 import Operations
+import PaperTrading
 import TerminalView
 
 struct SameDayFundCommand: ParsableCommand {
@@ -14,10 +15,11 @@ struct SameDayFundCommand: ParsableCommand {
     discussion: Help.discussion(
       """
       Funds of bonds, money, gold, commodities and foreign markets may be sold on the day of their \
-      purchase (T+0), each as its exchange lists it; no code and no name shows it. Every other \
-      fund can be sold from the next trading day on. The broker reads the list when its day \
-      begins, after 16:00 of the day before, and when a gateway begins to execute orders. An order \
-      keeps what held when it was accepted.
+      purchase (T+0), each as its exchange lists it; no code and no name shows it. candled ships \
+      a list of some hundred; what is added here prevails over it. Every other fund can be sold \
+      from the next trading day on. The broker reads the list when its day begins, after 16:00 of \
+      the day before, and when a gateway begins to execute orders. An order keeps what held when \
+      it was accepted.
       """,
       examples: [
         "candled-gateway same-day-fund add sh518880 2026-07-06": "from that day on",
@@ -61,8 +63,11 @@ struct SameDayFundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Take a fund off the list.",
       discussion: Help.discussion(
-        "What is bought then can be sold from the next trading day on.",
-        examples: ["candled-gateway same-day-fund remove sh518880": "it is as other funds"]))
+        """
+        What is bought then can be sold from the next trading day on, if candled does not list the \
+        fund itself: of one that it does, add a day that is far away.
+        """,
+        examples: ["candled-gateway same-day-fund remove sh518880": "it is as candled lists it"]))
 
     @OptionGroup var options: ConfigurationOptions
     @OptionGroup var fund: FundArgument
@@ -80,7 +85,7 @@ struct SameDayFundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "List the funds, and from which day on.",
       discussion: Help.discussion(
-        "In the order of their symbols.",
+        "In the order of their symbols, those that candled ships included.",
         examples: [
           "candled-gateway same-day-fund list": "as a table",
           "candled-gateway same-day-fund list --json": "one JSON object per fund",
@@ -95,10 +100,18 @@ struct SameDayFundCommand: ParsableCommand {
       try StandardOutput.write(
         ResultWriter.text(
           format: json ? .jsonl : .table,
-          columns: ["symbol", "from_day"].map { ResultColumn($0) },
-          rows: try options.sameDayFunds().all().sorted { $0.key < $1.key }.map { fund in
-            [.text(fund.key.description), .text(fund.value.description)]
-          }))
+          columns: ["symbol", "from_day", "listed_by"].map { ResultColumn($0) },
+          rows: try rows()))
+    }
+
+    private func rows() throws -> [[ResultCell]] {
+      let added = try options.sameDayFunds().all()
+      return SameDayFunds.listed.merging(added) { $1 }.sorted { $0.key < $1.key }.map { fund in
+        [
+          .text(fund.key.description), .text(fund.value.description),
+          .text(added[fund.key] == nil ? "candled" : "operator"),
+        ]
+      }
     }
   }
 }

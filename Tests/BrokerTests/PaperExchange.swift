@@ -111,6 +111,7 @@ final class PaperExchange {
 
   struct Row {
     var symbol = "sz000001"
+    var name = "平安银行"
     var day = PaperExchange.day
     var second: Int
     var volume: Int64
@@ -152,7 +153,7 @@ final class PaperExchange {
     var commit = Commit(position: JournalPosition(position), knownAt: quote.at)
     commit.quotes = [
       QuoteRow(
-        quote: quote, source: .sina, name: "平安银行", forming: nil, bookState: [],
+        quote: quote, source: .sina, name: row.name, forming: nil, bookState: [],
         receivedAt: quote.at)
     ]
     if row.corrects {

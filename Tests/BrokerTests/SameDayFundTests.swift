@@ -6,35 +6,41 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// Funds that an operator has listed: what is bought of them may be sold on the same day.
+/// Funds that are listed, by candled or by an operator: what is bought of them may be sold on the
+/// same day.
 @Suite(.ownThread) struct SameDayFundTests {
   private typealias Row = PaperExchange.Row
-  private static let fund = "sh518880"
+  /// Of shares, so that candled does not list it.
+  private static let fund = "sh510300"
+  private static let gold = "sh518880"
 
-  private func list(from day: TradingDay, in exchange: PaperExchange) throws {
-    let symbol = try #require(Symbol(Self.fund))
+  private func list(
+    _ fund: String = fund, from day: TradingDay, in exchange: PaperExchange
+  ) throws {
+    let symbol = try #require(Symbol(fund))
     try SameDayFundTable(exchange.apps).put(symbol, from: day)
   }
 
   private func rows(
-    _ exchange: PaperExchange, on day: TradingDay, from second: Int, volume: Int64
+    _ exchange: PaperExchange, of fund: String, on day: TradingDay, from second: Int,
+    volume: Int64
   ) async throws {
     for step in 0..<2 {
       try await exchange.row(
         Row(
-          symbol: Self.fund, day: day, second: second + step * 3,
+          symbol: fund, day: day, second: second + step * 3,
           volume: volume + Int64(step) * 100, bids: [(1000, 100)], asks: [(1001, 5_000)]))
     }
   }
 
   /// Buys 1,000 of them, and offers as many.
   private func round(
-    _ exchange: PaperExchange, on day: TradingDay = PaperExchange.day
+    _ exchange: PaperExchange, of fund: String = fund, on day: TradingDay = PaperExchange.day
   ) async throws -> CommandOutcome {
-    try await rows(exchange, on: day, from: 34_500, volume: 100)
-    try exchange.order(.buy, 1_000, at: 1001, symbol: Self.fund)
-    try await rows(exchange, on: day, from: 34_510, volume: 300)
-    let offered = try exchange.order(.sell, 1_000, at: 1050, symbol: Self.fund)
+    try await rows(exchange, of: fund, on: day, from: 34_500, volume: 100)
+    try exchange.order(.buy, 1_000, at: 1001, symbol: fund)
+    try await rows(exchange, of: fund, on: day, from: 34_510, volume: 300)
+    let offered = try exchange.order(.sell, 1_000, at: 1050, symbol: fund)
     #expect(try exchange.findings() == [])
     #expect(try LedgerReplay(exchange.apps).differences() == [])
     return offered
@@ -64,6 +70,17 @@ import Testing
       let offered = try await round(exchange)
       #expect(!offered.isDone && offered.answer.hasPrefix("sellable"), "\(offered)")
     }
+  }
+
+  @Test func `a fund that candled lists needs no operator, whose word prevails`() async throws {
+    let listed = try await PaperExchange()
+    try listed.deposit(100_000)
+    #expect(try await round(listed, of: Self.gold).isDone)
+    let later = try await PaperExchange()
+    try list(Self.gold, from: try nextDay(), in: later)
+    try later.deposit(100_000)
+    let offered = try await round(later, of: Self.gold)
+    #expect(!offered.isDone && offered.answer.hasPrefix("sellable"), "\(offered)")
   }
 
   @Test func `a change of the list counts from the broker's next day on`() async throws {

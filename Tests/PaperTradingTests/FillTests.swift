@@ -114,7 +114,7 @@ import Testing
     let events = account.accept(
       row(1, volume: 100, at: 1000, asks: [(1001, 200), (1002, 100), (1003, 900)]))
     #expect(quantities(events, booked: false) == [200, 100])
-    #expect(account.orders.first?.queue?.front == 0)
+    #expect(account.orders.first?.queue?.limit == Self.price(1002))
   }
 
   @Test func `what an order took is not there for the next one`() throws {
@@ -127,19 +127,96 @@ import Testing
     #expect(quantities(events, booked: false) == [100, 100])
   }
 
-  @Test(arguments: zip([Int64(990), 1001], [Int64(200), 100]))
-  func `an order that was cancelled takes offers that it would have reached, and no others`(
-    limit: Int64, filled: Int64
-  ) throws {
+  @Test func `what an order took is there again once the market has traded as much`() throws {
     var account = try account()
-    let asks: [(Int64, Int64)] = [(1002, 300)]
-    account.enter(try order(1, 200, limit: limit))
-    _ = account.accept(row(1, volume: 100, at: 1000, bids: [(990, 500)], asks: asks))
-    account.cancel(1)
+    let asks: [(Int64, Int64)] = [(1001, 300)]
+    var filled: [[Int64]] = []
+    for (number, volume) in [(Int64(1), Int64(100)), (2, 100), (3, 250), (4, 550)] {
+      account.enter(try order(number, 300, limit: 1001, force: .immediateOrCancel))
+      filled.append(
+        quantities(
+          account.accept(row(number, volume: volume, at: 1000, asks: asks)), booked: false))
+    }
+    #expect(filled == [[300], [], [150], [300]])
+  }
+
+  @Test func `the tenth market order of a day is filled as the first was`() throws {
+    var account = try account()
+    for number in Int64(1)...10 {
+      account.enter(try order(number, 300, limit: nil, kind: .fiveBestThenCancel))
+      let events = account.accept(
+        row(number, volume: number * 400, at: 1000, asks: [(1001, 200), (1002, 200)]))
+      #expect(quantities(events, booked: false) == [200, 100], "order \(number)")
+    }
+  }
+
+  @Test func `what an order took is forgotten once its price has left the book`() throws {
+    var account = try account()
+    account.enter(try order(1, 300, limit: 1001))
+    _ = account.accept(row(1, volume: 100, at: 1000, asks: [(1001, 300)]))
+    _ = account.accept(row(2, volume: 100, at: 1000, asks: [(1002, 300)]))
+    account.enter(try order(2, 300, limit: 1001))
+    let events = account.accept(row(3, volume: 100, at: 1000, asks: [(1001, 300)]))
+    #expect(quantities(events, booked: false) == [300])
+  }
+
+  @Test func `of two orders that rest, the better one gets what is offered to both`() throws {
+    var account = try account()
+    account.enter(try order(1, 200, limit: 1000))
     account.enter(try order(2, 200, limit: 1001))
+    _ = account.accept(row(1, volume: 100, at: 1002, asks: [(1003, 900)]))
+    let events = account.accept(row(2, volume: 100, at: 1002, asks: [(1000, 300)]))
+    let filled = events.compactMap { event in
+      if case .pending(let fill) = event {
+        "\(fill.order): \(fill.quantity)@\(fill.price)"
+      } else {
+        nil
+      }
+    }
+    #expect(filled == ["2: 200@10.01", "1: 100@10.00"])
+  }
+
+  @Test func `what was cancelled unfilled has taken nothing`() throws {
+    var account = try account()
+    account.enter(try order(1, 200, limit: 1001))
+    _ = account.accept(row(1, volume: 100, at: 1000, bids: [(990, 500)], asks: [(1002, 300)]))
+    account.cancel(1)
+    account.enter(try order(2, 300, limit: 1001))
     let events = account.accept(
       row(2, volume: 100, at: 1000, bids: [(990, 500)], asks: [(1001, 300)]))
-    #expect(quantities(events, booked: false) == [filled])
+    #expect(quantities(events, booked: false) == [300])
+  }
+
+  @Test func `the largest offer that a resting order met is certain, and never their sum`() throws {
+    var account = try account()
+    account.enter(try order(1, 1000, limit: 1000))
+    _ = account.accept(row(1, volume: 100, at: 1000, bids: [(999, 900)], asks: [(1010, 900)]))
+    var filled: [[Int64]] = []
+    for number in Int64(2)...9 {
+      let asks: [(Int64, Int64)] = number % 2 == 0 ? [(1000, 100 * (number / 2))] : [(1010, 900)]
+      let events = account.accept(
+        row(number, volume: number * 1000, at: 1000, bids: [(999, 900)], asks: asks))
+      filled.append(quantities(events, booked: false))
+    }
+    // 100, 200, 300 and 400 were offered, and 8,000 traded at its limit.
+    #expect(filled == [[100], [], [100], [], [100], [], [100], []])
+  }
+
+  @Test func `what the former version of the model filled is derived by that version`() throws {
+    let text = """
+      model=certain/1 basis=passive side=buy before=2026-07-06/36003/1 after=2026-07-06/36006/2 \
+      limit=10.00 tick=0.01 own=1000 filled=0 yields=0 front=0 counted=0 volume_before=100 \
+      volume_after=900 turnover_before=1000.00 turnover_after=9000.00 high=10.00 low=10.00 \
+      volume_slack=0 turnover_slack=0
+      """
+    let evidence = try #require(FillEvidence(text: text))
+    #expect(FillRules.derive(evidence)?.quantity.units == 400)
+    let current = try #require(
+      FillEvidence(text: text.replacing("certain/1", with: "certain/2")))
+    #expect(FillRules.derive(current) == nil)
+    let unknown = try #require(
+      FillEvidence(text: text.replacing("certain/1", with: "certain/3")))
+    #expect(FillRules.derive(unknown) == nil)
   }
 
   @Test func `what a halt ends with is an auction, of which no place in the queue is known`() throws
@@ -152,8 +229,9 @@ import Testing
     _ = account.accept(halt)
     let resumed = account.accept(row(3, volume: 500_100, at: 950, bids: [(949, 100)]))
     #expect(quantities(resumed, booked: false) == [])
-    let later = account.accept(row(4, volume: 501_100, at: 950, bids: [(949, 100)]))
-    #expect(quantities(later, booked: false) == [500], "trades behind it count")
+    let later = account.accept(
+      row(4, volume: 501_100, at: 950, bids: [(949, 100)], asks: [(950, 700)]))
+    #expect(quantities(later, booked: false) == [500], "offers behind it count")
   }
 
   @Test(arguments: [

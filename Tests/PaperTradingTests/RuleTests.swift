@@ -68,9 +68,6 @@ import Testing
     Case(name: "inside the cage", limit: "10.21", refused: nil),
     Case(name: "outside the cage", limit: "10.22", refused: .cage),
     Case(name: "before the cage", day: "2023-04-07", limit: "10.22", refused: nil),
-    Case(
-      name: "ChiNext's first cage", code: "sz300001", day: "2023-04-07", limit: "10.22",
-      refused: nil),
     Case(name: "Beijing's cage", code: "bj920000", limit: "10.51", refused: nil),
     Case(name: "outside it", code: "bj920000", limit: "10.52", refused: .cage),
     Case(name: "a fund of 20 %", code: "sz159915", limit: "11.900", refused: nil),
@@ -111,6 +108,15 @@ import Testing
     Case(
       name: "market in an auction", time: 9 * 3600 + 1000, kind: .ownBest, limit: nil,
       refused: .kind),
+    Case(
+      name: "market, a bond", code: "sz123001", kind: .fiveBestThenCancel, quantity: "10",
+      limit: nil, refused: .kind),
+    Case(
+      name: "stop, a bond", code: "sz123001", kind: .stop, quantity: "10", limit: nil,
+      stop: "10.50", refused: .kind),
+    Case(
+      name: "stop-limit, a bond", code: "sz123001", kind: .stopLimit, quantity: "10",
+      stop: "10.50", refused: nil),
     Case(
       name: "market, gtc", kind: .ownBest, force: .goodTillCancelled, limit: nil,
       refused: .timeInForce),
@@ -197,5 +203,19 @@ import Testing
     #expect(!TradedInstrument(fund).sellsSameDay)
     #expect(TradedInstrument(fund, isOnSameDayList: true).sellsSameDay)
     #expect(TradedInstrument(bond).sellsSameDay)
+  }
+
+  @Test func `the list of funds that ships is of funds, each once`() throws {
+    #expect(SameDayFunds.listed.count == 333)
+    for symbol in SameDayFunds.listed.keys {
+      #expect(Instrument.classify(symbol)?.kind == .fund, "\(symbol)")
+    }
+    let day = try #require(TradingDay("2026-07-06"))
+    for code in ["sh518880", "sh511880", "sh511010", "sh513100", "sz159920", "sz159985"] {
+      #expect(SameDayFunds.listed[try #require(Symbol(code))] == day, "\(code)")
+    }
+    for code in ["sh510300", "sz159915"] {
+      #expect(SameDayFunds.listed[try #require(Symbol(code))] == nil, "\(code)")
+    }
   }
 }

@@ -89,9 +89,106 @@ import Testing
     #expect(stamps(&account, seconds.map { row($0, volume: 900) }) == [Self.afternoon + 3])
   }
 
-  @Test func `an order that came before noon is filled from the book of noon`() throws {
-    var account = try account(.limit, entersAt: Self.noon - 3)
-    #expect(stamps(&account, [row(Self.noon + 9, volume: 900)]) == [Self.noon + 9])
+  /// Shenzhen takes orders at noon, which stand in the book and meet nobody.
+  @Test(arguments: [("sh600000", noon + 9), ("sz000001", afternoon + 3)])
+  func `an order that came before noon is filled from the book of noon, if that is none of noon`(
+    code: String, second: Int
+  ) throws {
+    var account = try account(.limit, entersAt: Self.noon - 3, code: code)
+    let rows = [Self.noon + 9, Self.afternoon + 3].map { row($0, volume: 900) }
+    #expect(stamps(&account, rows) == [second])
+  }
+
+  @Test(arguments: [
+    ("sh600000", [noon + 3, noon + 6], [noon + 3]), ("sz000001", [noon + 3, noon + 6], []),
+    ("sh600000", [afternoon + 3, afternoon + 6], []),
+  ])
+  func `an order for the book of its moment ends with the phase that it came in`(
+    code: String, seconds: [Int], filled: [Int]
+  ) throws {
+    for force in [TimeInForce.immediateOrCancel, .fillOrKill] {
+      var account = try account(.limit, entersAt: Self.noon - 1, code: code, force: force)
+      #expect(stamps(&account, seconds.map { row($0, volume: 900) }) == filled)
+      #expect(!account.isActive(1))
+    }
+  }
+
+  /// At limit-up, behind 100 shares; 5,000 more are traded in the second row, or a later one.
+  private func queued(
+    _ seconds: [Int], traded index: Int = 1, change: (Int, inout Snapshot) -> Void = { _, _ in }
+  ) throws -> [Int64] {
+    let instrument = try #require(Symbol("sh600000").flatMap(Instrument.classify))
+    let limitUp = Self.price(1100)
+    var account = AccountOrders(instrument)
+    account.enter(
+      RestingOrder(
+        Order(
+          id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: .limit,
+          timeInForce: .goodTillCancelled, quantity: ExactDecimal(1000), limit: limitUp),
+        acceptance: Acceptance(entersAt: 0, bound: limitUp), on: Self.day,
+        band: PriceBand(lower: Self.price(900), upper: limitUp)))
+    var fills: [Int64] = []
+    for (number, second) in seconds.enumerated() {
+      var row = row(second, volume: number < index ? 100 : 5_100)
+      (row.last, row.high, row.low) = (limitUp, limitUp, limitUp)
+      row.turnover = ExactDecimal(units: row.volume.units * 1100, scale: 2)
+      (row.bids, row.asks) = ([BookLevel(price: limitUp, volume: ExactDecimal(100))], [])
+      change(number, &row)
+      for case .pending(let fill) in account.accept(row) { fills.append(fill.quantity.units) }
+    }
+    return fills
+  }
+
+  @Test func `volume fills an order that rests where it was matched`() throws {
+    #expect(try queued([Self.open + 3, Self.open + 6]) == [1000])
+    #expect(try queued([Self.close - 200, Self.close + 3]) == [1000])
+  }
+
+  @Test(arguments: [
+    [close + 3, close + 1200, close + 1203], [noon + 3, noon + 600, afternoon],
+    [33_903, 34_100, 34_200], [close - 170, close - 30, close - 3],
+  ])
+  func `volume that comes where nothing is matched fills nothing`(seconds: [Int]) throws {
+    #expect(try queued(seconds) == [])
+  }
+
+  @Test func `volume that comes in a halt fills nothing, be it stated or seen`() throws {
+    let seconds = [3, 6, 9, 12].map { Self.open + $0 }
+    #expect(try queued(seconds, traded: 2) == [1000])
+    let stated = try queued(seconds, traded: 2) { number, row in
+      if number == 1 || number == 2 { row.trading = .halted }
+    }
+    let seen = try queued(seconds, traded: 2) { number, row in
+      if number == 1 || number == 2 { row.bids = [] }
+    }
+    #expect(stated == [] && seen == [])
+  }
+
+  @Test(arguments: [(Int64(100), Int64(1000)), (500, 1001), (1500, 1002)])
+  func `an order that took part in an auction has one price there`(
+    quantity: Int64, cents: Int64
+  ) throws {
+    let instrument = try #require(Symbol("sh600000").flatMap(Instrument.classify))
+    var account = AccountOrders(instrument)
+    let limit = Self.price(1002)
+    account.enter(
+      RestingOrder(
+        Order(
+          id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: .limit,
+          quantity: ExactDecimal(quantity), limit: limit),
+        acceptance: Acceptance(entersAt: 33_400, bound: limit), on: Self.day, band: nil))
+    var row = row(33_900, volume: 900)
+    row.asks = [
+      BookLevel(price: Self.price(1000), volume: ExactDecimal(200)),
+      BookLevel(price: Self.price(1001), volume: ExactDecimal(1000)),
+    ]
+    let fills = account.accept(row).compactMap { event in
+      if case .pending(let fill) = event { fill } else { nil }
+    }
+    let auction = fills.filter { $0.evidence.basis == .auction }
+    #expect(auction.map(\.price) == [Self.price(cents)])
+    #expect(auction.map(\.quantity.units) == [min(quantity, 1200)])
+    #expect(fills.allSatisfy { $0.evidence.basis != .book })
   }
 
   @Test(arguments: [

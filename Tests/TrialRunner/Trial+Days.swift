@@ -30,7 +30,7 @@ extension Trial {
       options: ["sweeps": "50", "instruments": "5400"], run: quiet),
     Trial(
       "fills", "Orders on paper against a real book: what is certain is never more than true.",
-      options: ["queues": "10000", "passives": "10000", "seed": "1"], run: fills),
+      options: ["queues": "10000", "passives": "10000", "seed": "1", "model": "2"], run: fills),
     Trial(
       "month", "A month with outages ends with nothing missing that could be had.",
       options: [
@@ -150,13 +150,15 @@ extension Trial {
 
   private static func fills(_ options: TrialOptions) throws {
     let start = Date()
-    let verdict = FillsTrial(
+    var trial = FillsTrial(
       queues: try options.number("queues"), passives: try options.number("passives"),
-      seed: try options.seed
-    ).run()
+      seed: try options.seed)
+    let model: Int = try options.number("model")
+    trial.isFormer = model == 1
+    let verdict = trial.run()
     for line in verdict.table { printLine("  \(line)") }
     printLine("  \(seconds(since: start)) s")
-    try conclude("fills, seed \(options.seed)", verdict.complaints)
+    try conclude("fills, model \(model), seed \(options.seed)", verdict.complaints)
   }
 
   private static func month(_ options: TrialOptions) throws {

@@ -98,6 +98,13 @@ extension EveryTrial.Days {
       #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.complaints.prefix(5))")
     }
 
+    @Test func `half of the volume that passed an order is found to be no bound`() {
+      var trial = FillsTrial(queues: 8, passives: 40, seed: .random(in: 1...1000))
+      (trial.isFormer, trial.shareMin) = (true, 0)
+      let complaints = trial.run().complaints
+      #expect(complaints.contains { $0.hasPrefix("chain ") }, "seed \(trial.seed)")
+    }
+
     @Test func `fills of a share too many are found`() {
       var trial = FillsTrial(queues: 40, passives: 40, seed: .random(in: 1...1000))
       trial.isBroken = true

@@ -2,11 +2,13 @@ import ExchangeSimulator
 import Market
 import PaperTrading
 
-/// One account with one order, or two, in one simulated market.
+/// One account with one order, or two, in one simulated market. Each order is held against a copy
+/// of the book that has it alone: what an account took does not count for ever.
 struct FillsRun {
   private(set) var tally = FillsTrial.Tally()
   private(set) var complaints: [String] = []
   var isBroken = false
+  var isFormer = false
 
   private let scene: OrderFlow.Scene
   private let condition: FillsTrial.Condition
@@ -15,8 +17,6 @@ struct FillsRun {
   private let side: Side
   private var random: Randomness
   private var flow: OrderFlow
-  /// The same market with the orders in it, once one has entered.
-  private var actual: OrderBook?
   private var orders: AccountOrders
   private var ghosts: [Ghost] = []
   private var sequence: Int64 = 0
@@ -30,11 +30,16 @@ struct FillsRun {
     /// The snapshot before which it was accepted.
     let acceptedBefore: Int
     let ticks: Int64
-    var hasEntered = false
+    var former: FormerModel
+    /// The same market with the order in it, once it has entered.
+    var book: OrderBook?
+    var isCancelled = false
     var booked: Int64 = 0
     var pending: Int64 = 0
 
-    var bookID: Int64 { -order.order.id }
+    static let bookID: Int64 = -1
+
+    var truth: Int64 { book?.filled(Self.bookID) ?? 0 }
   }
 
   private static let snapshots = 160
@@ -81,7 +86,7 @@ struct FillsRun {
     let isBusy = random.chance(perMille: 150)
     for _ in 0..<random.below(isBusy ? 40 : 12) {
       let event = flow.next()
-      actual?.apply(event)
+      for place in ghosts.indices { ghosts[place].book?.apply(event) }
     }
   }
 
@@ -99,22 +104,28 @@ struct FillsRun {
       acceptance: Acceptance(entersAt: Int(Self.second(of: index)) - 1, bound: order.limit),
       on: Self.day, band: band)
     orders.enter(resting)
-    ghosts.append(Ghost(order: resting, acceptedBefore: index, ticks: ticks))
+    ghosts.append(
+      Ghost(
+        order: resting, acceptedBefore: index, ticks: ticks,
+        former: FormerModel(resting, instrument: instrument)))
     tally.orders += 1
   }
 
-  /// What it may have taken stays taken from the orders behind it.
   private mutating func cancelFirst() {
     let ghost = ghosts[0]
-    ghosts[0].hasEntered = true
+    ghosts[0].isCancelled = true
     orders.cancel(ghost.order.order.id)
-    actual?.cancel(id: ghost.bookID, isBuy: side == .buy, price: ghost.ticks)
+    ghosts[0].book?.cancel(id: Ghost.bookID, isBuy: side == .buy, price: ghost.ticks)
   }
 
   /// At the limit, or around the best prices.
   private mutating func limitTicks() -> Int64 {
     let isBuy = side == .buy
-    if scene == .limitQueue { return isBuy ? Self.prices.upperBound : Self.prices.lowerBound }
+    switch scene {
+    case .limitQueue: return isBuy ? Self.prices.upperBound : Self.prices.lowerBound
+    case .chain: return flow.middle
+    case .twoSided: break
+    }
     let best = isBuy ? flow.book.bestBidPrice : flow.book.bestAskPrice
     let distance = random.below(11) - 2
     let price = (best ?? 1000) + (isBuy ? -distance : distance)
@@ -186,14 +197,12 @@ extension FillsRun {
   /// Our orders enter the actual book where the model's enter theirs: at the first row behind their
   /// acceptance that is not taken out later.
   private mutating func enterGhosts(_ index: Int) {
-    for place in ghosts.indices where !ghosts[place].hasEntered {
-      ghosts[place].hasEntered = true
-      let ghost = ghosts[place]
-      var book = actual ?? flow.book
+    for place in ghosts.indices where ghosts[place].book == nil && !ghosts[place].isCancelled {
+      var book = flow.book
       book.place(
-        id: ghost.bookID, isBuy: side == .buy, price: ghost.ticks,
-        volume: ghost.order.quantity.units)
-      actual = book
+        id: Ghost.bookID, isBuy: side == .buy, price: ghosts[place].ticks,
+        volume: ghosts[place].order.quantity.units)
+      ghosts[place].book = book
     }
   }
 
@@ -230,6 +239,11 @@ extension FillsRun {
 
   private mutating func accept(_ row: Snapshot, isCurrent: Bool = true) {
     handle(orders.accept(row))
+    if isFormer, condition == .whole || condition == .dropped {
+      for place in ghosts.indices where ghosts[place].book != nil && !ghosts[place].isCancelled {
+        ghosts[place].former.advance(to: row)
+      }
+    }
     tally.intervals += 1
     if isCurrent { judge(row) }
   }
@@ -283,10 +297,11 @@ extension FillsRun {
 
   /// While a false row stands, only what it did not confirm is held against the truth.
   private mutating func judge(_ row: Snapshot) {
-    guard falseRows.count < 2, let actual else { return }
+    guard falseRows.count < 2 else { return }
     for ghost in ghosts {
-      let truth = actual.filled(ghost.bookID)
-      let certain = ghost.booked + (falseRows.isEmpty ? ghost.pending : 0)
+      let truth = ghost.truth
+      let certain =
+        isFormer ? ghost.former.certain : ghost.booked + (falseRows.isEmpty ? ghost.pending : 0)
       guard certain > truth else { continue }
       complaints.append(
         "seed \(seed), order \(ghost.order.order.id) at second \(row.stamp.secondOfDay): certain "
@@ -297,10 +312,10 @@ extension FillsRun {
   private mutating func finish() {
     if !falseRows.isEmpty { correct() }
     handle(orders.confirm())
-    guard let row = orders.lastRow, let actual else { return }
+    guard let row = orders.lastRow, ghosts.contains(where: { $0.book != nil }) else { return }
     judge(row)
     for ghost in ghosts {
-      let (truth, own) = (actual.filled(ghost.bookID), ghost.order.quantity.units)
+      let (truth, own) = (ghost.truth, ghost.order.quantity.units)
       tally.truth += truth
       tally.certain += ghost.booked
       tally.wholeTruth += truth == own ? 1 : 0

@@ -6,6 +6,10 @@ package struct OrderFlow: Sendable {
     case limitQueue
     /// A spread that moves.
     case twoSided
+    /// A wide and empty spread. Again and again somebody sells in its middle, and somebody buys it
+    /// with a limit above. A purchase that rests in the middle takes the first of these sales; the
+    /// buyer, who then finds nothing, rests above it, takes the second, and so on for ever.
+    case chain
   }
 
   package enum Event: Sendable {
@@ -42,21 +46,29 @@ package struct OrderFlow: Sendable {
       }
       _ = place(isBuy: false, price: top, volume: 100 * random.around(10))
     case .twoSided:
-      let middle = (top + bottom) / 2
       for _ in 0..<60 {
         let distance = 1 + random.below(8)
         _ = place(isBuy: true, price: middle - distance, volume: size())
         _ = place(isBuy: false, price: middle + distance, volume: size())
       }
       _ = place(isBuy: true, price: middle + 1, volume: size())
+    case .chain:
+      _ = place(isBuy: true, price: middle - 1, volume: 500_000)
+      _ = place(isBuy: false, price: middle + Self.chainWidth, volume: 500_000)
+      // A sale below, so that the day's extremes leave it open where its volume was traded.
+      _ = place(isBuy: false, price: middle - 1, volume: 100, rests: false)
     }
   }
+
+  /// Ticks above the middle.
+  private static let chainWidth: Int64 = 10
 
   /// The next event, which `book` has seen.
   package mutating func next() -> Event {
     switch scene {
     case .limitQueue: nextAtLimit()
     case .twoSided: nextBetween()
+    case .chain: nextOfChain()
     }
   }
 }
@@ -88,7 +100,7 @@ extension OrderFlow {
   private mutating func nextBetween() -> Event {
     if lean.events == 0 { lean = (300 + random.below(401), 50 + random.below(300)) }
     lean.events -= 1
-    let (middle, draw) = ((top + bottom) / 2, random.below(1000))
+    let draw = random.below(1000)
     let bid = bestBid ?? min(middle, (bestAsk ?? middle) - 1)
     let ask = bestAsk ?? max(middle, bid + 1)
     if draw < 330, let cancelled = cancelAny() { return cancelled }
@@ -103,6 +115,14 @@ extension OrderFlow {
     return place(
       isBuy: isBuy, price: isBuy ? ask + depth : bid - depth, volume: isBuy ? size() : oddSize(),
       rests: random.chance(perMille: 700))
+  }
+
+  private mutating func nextOfChain() -> Event {
+    let offered = bestAsk.flatMap { $0 == middle ? volumeAtBest(isBuy: false) : nil } ?? 0
+    if offered > 0 {
+      return place(isBuy: true, price: middle + Self.chainWidth / 2, volume: offered)
+    }
+    return place(isBuy: false, price: middle, volume: 100 * (1 + random.below(3)))
   }
 
   /// Lots, now and then many.
@@ -145,6 +165,8 @@ extension OrderFlow {
 extension OrderFlow {
   private var top: Int64 { book.prices.upperBound }
   private var bottom: Int64 { book.prices.lowerBound }
+  /// Where the spread of the two-sided scenes begins.
+  package var middle: Int64 { (top + bottom) / 2 }
 
   private func mirrored(_ price: Int64) -> Int64 { isMirrored ? top + bottom - price : price }
 

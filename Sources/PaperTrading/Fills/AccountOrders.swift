@@ -180,7 +180,7 @@ extension AccountOrders {
 
   private mutating func event(of result: OrderWorld.Result) -> FillEvent {
     switch result {
-    case .cancelled(let order): return .cancelled(order: order)
+    case .cancelled(let order, let reason): return .cancelled(order: order, reason: reason)
     case .released(let order): return .released(order: order)
     case .fill(let id, let evidence):
       guard let fill = FillRules.derive(evidence) else {

@@ -2,70 +2,78 @@ import Market
 
 /// The certain-fill model as functions of evidence: what every flow of orders consistent with the
 /// snapshots gives to an order that moved no other.
+///
+/// Fills keep the version that made them, and are derived by it again. Version 1 took half of the
+/// volume that passed a queue for certain, which is no bound: a buyer who finds the offer gone that
+/// the order has taken may bid above it, and take the next one for ever (`FillsTrial`).
 package enum FillRules {
   /// Quantity and price of a fill; nil where the evidence proves none, or is of another version.
   package static func derive(
     _ evidence: FillEvidence
   ) -> (quantity: ExactDecimal, price: ExactDecimal)? {
-    guard evidence.version == FillModel.version else { return nil }
-    let quantity = quantity(from: evidence)
+    guard (1...FillModel.version).contains(evidence.version) else { return nil }
+    let quantity = ExactDecimal(quantity(from: evidence))
     guard quantity.isPositive else { return nil }
     let price = evidence.numbers[.price] ?? evidence[.limit]
     return (quantity, price)
   }
 
-  /// The small order that is assumed to have passed in an auction or a bar: one in so many shares.
+  /// The small order that is assumed to have passed in an auction: one in so many shares.
   static let shareOfVolume: Int64 = 100
   /// Volumes of a coarse source are rounded to lots: so many shares may be missing from a queue, or
   /// not be there to be met.
   package static let levelSlack: Int64 = 99
 
-  private static func quantity(from evidence: FillEvidence) -> ExactDecimal {
-    let left = (try? evidence[.own] - evidence[.filled]) ?? .zero
-    switch evidence.basis {
-    case .passive, .limitQueue:
-      guard let interval = Interval(evidence) else { return .zero }
+  private static func quantity(from evidence: FillEvidence) -> Int64 {
+    switch (evidence.basis, evidence.version) {
+    case (.passive, 1), (.limitQueue, _):
+      guard let interval = Interval(evidence) else { return 0 }
       let queue = Queue(evidence)
-      return ExactDecimal(
-        due(of: queue, counted: count(in: interval, of: queue, side: evidence.side)))
-    case .book:
+      return due(of: queue, counted: count(in: interval, of: queue, side: evidence.side))
+    case (.passive, _), (.auction, _): return offered(to: evidence)
+    case (.book, _):
+      let left = shares(evidence, .own) - shares(evidence, .filled)
       let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
-      return min(left, ExactDecimal(max(offered - shares(evidence, .taken), 0)))
-    case .auction:
-      let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
-      return due(offered - shares(evidence, .taken) - shares(evidence, .yields), evidence)
-    case .smallOrder:
-      return due(
-        shares(evidence, .offered) / shareOfVolume - shares(evidence, .yields), evidence)
+      return min(left, max(offered - shares(evidence, .taken), 0))
+    case (.smallOrder, _):
+      let total = shares(evidence, .offered) / shareOfVolume - shares(evidence, .yields)
+      return max(min(shares(evidence, .own), total) - shares(evidence, .filled), 0)
     }
   }
 
-  /// What is still to be filled where `total` is certain since the order entered.
-  private static func due(_ total: Int64, _ evidence: FillEvidence) -> ExactDecimal {
-    let certain = min(shares(evidence, .own), total)
-    return ExactDecimal(max(certain - shares(evidence, .filled), 0))
+  /// Of a resting order: offers that an exact book shows at its limit or better.
+  ///
+  /// Give the exchange one share more to buy, and at any moment its books differ from the public
+  /// ones by one share: a purchase more, or an offer less. While the order is open no offer rests
+  /// at its limit, so that each of those that the public book shows there is one that it got. It
+  /// holds at each moment alone: the largest sum of them counts, never what they come to one after
+  /// the other.
+  private static func offered(to evidence: FillEvidence) -> Int64 {
+    let total =
+      shares(evidence, .offered) - shares(evidence, .volumeSlack) - shares(evidence, .yields)
+    let certain = min(shares(evidence, .own), total) - shares(evidence, .filled)
+    // What its account has taken elsewhere is not there twice.
+    return max(min(certain, total - shares(evidence, .taken)), 0)
   }
 
   private static func shares(_ evidence: FillEvidence, _ name: FillEvidence.Name) -> Int64 {
     evidence[name].wholeShares
   }
 
-  /// Shares of a queue that are certain and not filled, once so many have come to its place.
+  /// Shares of a queue that are certain and not filled, once so many have come to its place. The
+  /// half is version 1's.
   static func due(of queue: Queue, counted: Int64) -> Int64 {
     let total = queue.isAtLimit ? counted : counted / 2
     return max(min(queue.own, total - queue.yields) - queue.filled, 0)
   }
 
-  /// Volume that has certainly come to a queue's place since it entered, an interval included.
-  ///
-  /// At the limit price no order can stand before it at a better one, so that each share beyond the
-  /// front is its own. Elsewhere a share can be counted twice: an ask that the order would have
-  /// taken rests in the public book and is lifted by a buyer, who otherwise would have stood before
-  /// it and taken the next sale. Hence the half of it there.
+  /// Volume that has certainly come to a queue's place since it entered, an interval included. At
+  /// the limit price no order can stand before it at a better one, so that each share beyond the
+  /// front is its own.
   static func count(in interval: Interval, of queue: Queue, side: Side) -> Int64 {
     let reaching = interval.certain(at: queue.limit, side: side)
-    // Without a front it is worse than the five levels: only what traded beyond it counts.
     let past = queue.front.map { max(reaching - $0, 0) } ?? 0
+    // Version 1, elsewhere: without a front only what traded beyond it counted.
     let beyond =
       queue.isAtLimit ? 0 : interval.certain(at: queue.limit, side: side, ticksBeyond: 1)
     return queue.counted + max(past, beyond)

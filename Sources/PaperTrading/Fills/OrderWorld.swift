@@ -14,12 +14,12 @@ struct OrderWorld: Sendable, Hashable {
   /// What a step led to, before it is confirmed.
   enum Result: Sendable, Hashable {
     case fill(order: Int64, FillEvidence)
-    case cancelled(Int64)
+    case cancelled(Int64, reason: String?)
     case released(Int64)
 
     var order: Int64 {
       switch self {
-      case .fill(let order, _), .cancelled(let order), .released(let order): order
+      case .fill(let order, _), .cancelled(let order, _), .released(let order): order
       }
     }
   }
@@ -28,27 +28,16 @@ struct OrderWorld: Sendable, Hashable {
   /// In the order of their acceptance, which is that of their ids.
   var orders: [RestingOrder] = []
   private(set) var last: Snapshot?
-  /// What the account's ended orders of the day may have taken, by their side and limit. It stays
-  /// taken: who would have got it stands before later orders, or has taken what they would meet.
-  private(set) var spent: [Side: [ExactDecimal: Claim]] = [:]
-
-  /// What orders claim of trades and offers.
-  struct Claim: Sendable, Hashable {
-    /// Of those that reach the limit.
-    var own: Int64 = 0
-    /// Of all others.
-    var filled: Int64 = 0
-  }
+  private(set) var takings = Takings()
 
   init(_ instrument: Instrument) { self.instrument = instrument }
 
   /// As a checkpoint has it.
   init(
-    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?,
-    spent: [Side: [ExactDecimal: Claim]]
+    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?, takings: Takings
   ) {
     self.init(instrument)
-    (self.orders, self.last, self.spent) = (orders, last, spent)
+    (self.orders, self.last, self.takings) = (orders, last, takings)
   }
 
   mutating func apply(_ step: Step) -> [Result] {
@@ -65,20 +54,7 @@ struct OrderWorld: Sendable, Hashable {
 
   mutating func end(_ id: Int64) {
     guard let index = orders.firstIndex(where: { $0.order.id == id && !$0.isDone }) else { return }
-    // A queue that was left may have given more than is certain.
-    if let queue = orders[index].queue { spend(queue, side: orders[index].order.side) }
     orders[index].stage = .done
-  }
-
-  private mutating func spend(_ queue: Queue, side: Side) {
-    spend(Claim(own: queue.own, filled: queue.filled), at: queue.limit, side: side)
-  }
-
-  private mutating func spend(_ claim: Claim, at limit: ExactDecimal, side: Side) {
-    var sum = spent[side]?[limit] ?? Claim()
-    sum.own += claim.own
-    sum.filled += claim.filled
-    spent[side, default: [:]][limit] = sum
   }
 
   /// Whether the row continues the day: later, and not below its totals.
@@ -86,12 +62,15 @@ struct OrderWorld: Sendable, Hashable {
 
   private mutating func accept(_ row: Snapshot) -> [Result] {
     let before = last.flatMap { $0.stamp.day == row.stamp.day ? $0 : nil }
-    if before == nil { spent = [:] }
-    let phases = TradingPhase.all(of: instrument, on: row.stamp.day)
-    let isExact = Self.hasExactBook(row, phases: phases)
-    let auction = Self.auction(from: before, to: row, phases: phases)
+    let seen = SeenBook(
+      row, behind: before, phases: TradingPhase.all(of: instrument, on: row.stamp.day))
+    if let before {
+      takings.advance(from: before, to: row, isBookExact: seen.isExact)
+    } else {
+      takings = Takings()
+    }
     var results: [Result] = []
-    for index in orders.indices {
+    for index in turns {
       if orders[index].day < row.stamp.day { orders[index].stage = .done }
       switch orders[index].stage {
       case .done: continue
@@ -99,18 +78,9 @@ struct OrderWorld: Sendable, Hashable {
         guard orders[index].isOpen(to: row), orders[index].isReached(by: row) else { continue }
         orders[index].stage = .waiting
         results.append(.released(orders[index].order.id))
-      case .waiting where orders[index].isTooLate(for: row, phases: phases):
-        orders[index].stage = .done
-        results.append(.cancelled(orders[index].order.id))
-      case .waiting:
-        guard isExact, orders[index].isOpen(to: row), orders[index].meets(row, phases: phases)
-        else { continue }
-        enter(at: index, row, auction: auction.only, into: &results)
+      case .waiting: meet(seen, at: index, into: &results)
       case .queued(let queue):
-        guard let before else { continue }
-        let pair = SnapshotPair(
-          before: before, after: row, isBookExact: isExact, auction: auction.only,
-          spansAuction: auction.isSpanned)
+        guard let pair = seen.pair else { continue }
         advance(at: index, queue, over: pair, into: &results)
       }
     }
@@ -118,66 +88,84 @@ struct OrderWorld: Sendable, Hashable {
     return results
   }
 
+  /// Who rests in the book comes first, by price and then by time; then who enters it.
+  private var turns: [Int] {
+    guard orders.count > 1 else { return Array(orders.indices) }
+    return orders.indices.sorted { left, right in
+      guard let first = orders[left].queue, let second = orders[right].queue else {
+        let isFirst = (orders[left].queue != nil, orders[right].queue != nil)
+        return isFirst.0 == isFirst.1 ? left < right : isFirst.0
+      }
+      let sides = (orders[left].order.side, orders[right].order.side)
+      if sides.0 != sides.1 { return sides.0 == .buy }
+      if first.limit == second.limit { return left < right }
+      return sides.0.reaches(second.limit, from: first.limit)
+    }
+  }
+
   private mutating func advance(
     at index: Int, _ queue: Queue, over pair: SnapshotPair, into results: inout [Result]
   ) {
     var queue = queue
     let order = orders[index].order
-    let evidence = queue.advance(over: pair, side: order.side, instrument: instrument)
+    let evidence = queue.advance(
+      over: pair, side: order.side, instrument: instrument, takings: &takings)
     results += evidence.map { .fill(order: order.id, $0) }
-    orders[index].filled += evidence.lazy.compactMap { FillRules.derive($0) }
-      .reduce(0) { $0 + $1.quantity.wholeShares }
+    orders[index].filled += queue.filled - (orders[index].queue?.filled ?? 0)
     orders[index].stage = queue.left > 0 ? .queued(queue) : .done
-    if queue.left == 0 { spend(queue, side: order.side) }
+  }
+
+  private mutating func meet(_ seen: SeenBook, at index: Int, into results: inout [Result]) {
+    let (order, id) = (orders[index], orders[index].order.id)
+    if let end = order.missedPhase(by: seen) {
+      orders[index].stage = .done
+      results.append(.cancelled(id, reason: "\(end.rawValue) ended before its book was seen"))
+      return
+    }
+    guard seen.isExact, order.isOpen(to: seen.row), order.meets(seen) else { return }
+    if let reason = order.cageReason(in: seen, of: instrument) {
+      orders[index].stage = .done
+      results.append(.cancelled(id, reason: reason))
+      return
+    }
+    enter(at: index, seen, into: &results)
   }
 
   private mutating func enter(
-    at index: Int, _ row: Snapshot, auction: SnapshotPair.Auction?, into results: inout [Result]
+    at index: Int, _ seen: SeenBook, into results: inout [Result]
   ) {
     let resting = orders[index]
-    let (id, side) = (resting.order.id, resting.order.side)
-    let ahead = row.opposite(of: side).first.map { claims(at: $0.price, side: side) } ?? 0
-    var entry = resting.enter(row, ahead: ahead)
-    if var queue = entry.queue {
-      queue.yields = claims(at: queue.limit, side: side)
-      if let auction { entry.fills += queue.passAuction(auction, at: row.stamp, side: side) }
-      entry.queue = queue.left > 0 ? queue : nil
+    let (id, side, row) = (resting.order.id, resting.order.side, seen.row)
+    let yields = orders.reduce(Int64(0)) { sum, other in
+      guard other.order.side == side, let queue = other.queue, queue.isAtLimit else { return sum }
+      return sum + queue.left
+    }
+    var entry: Entry
+    if seen.isOfAuction, let limit = resting.order.limit {
+      entry = Entry(queue: resting.queue(at: limit, in: row, yields: yields))
+      entry.fills =
+        entry.queue?.meet(row, side: side, basis: .auction, takings: &takings) ?? []
+    } else {
+      entry = resting.enter(row, takings: takings, yields: yields)
+      for fill in entry.fills.lazy.compactMap({ FillRules.derive($0) }) {
+        takings.add(fill.quantity.wholeShares, at: fill.price, side: side)
+      }
+    }
+    if let auction = seen.auction {
+      entry.fills += entry.queue?.passAuction(auction, at: row.stamp, side: side) ?? []
     }
     for evidence in entry.fills {
       guard let fill = FillRules.derive(evidence) else { continue }
       orders[index].filled += fill.quantity.wholeShares
       results.append(.fill(order: id, evidence))
     }
-    let claimed = orders[index].filled + (entry.queue?.left ?? 0)
-    let limit = entry.queue?.limit ?? resting.order.limit ?? resting.bound
-    if let limit { yield(claimed, at: limit, side: side) }
-    if let queue = entry.queue {
+    if let queue = entry.queue, queue.left > 0 {
       orders[index].stage = .queued(queue)
     } else {
-      let filled = orders[index].filled
       orders[index].stage = .done
-      spend(Claim(own: filled, filled: filled), at: limit ?? .zero, side: side)
-      if orders[index].filled < resting.quantity.wholeShares { results.append(.cancelled(id)) }
-    }
-  }
-
-  /// What other orders of the account have taken of offers up to `price`, or would take first.
-  private func claims(at price: ExactDecimal, side: Side) -> Int64 {
-    let open = orders.reduce(Int64(0)) { sum, other in
-      guard other.order.side == side, let queue = other.queue else { return sum }
-      return sum + (queue.reaches(price, side: side) ? queue.own : queue.filled)
-    }
-    return (spent[side] ?? [:]).reduce(open) { sum, ended in
-      sum + (side.reaches(price, from: ended.key) ? ended.value.own : ended.value.filled)
-    }
-  }
-
-  /// An order at a better price takes what would have come to those behind it.
-  private mutating func yield(_ claimed: Int64, at limit: ExactDecimal, side: Side) {
-    for index in orders.indices where orders[index].order.side == side {
-      guard var queue = orders[index].queue, !queue.reaches(limit, side: side) else { continue }
-      queue.yields += claimed
-      orders[index].stage = .queued(queue)
+      if orders[index].filled < resting.quantity.wholeShares {
+        results.append(.cancelled(id, reason: nil))
+      }
     }
   }
 }
@@ -187,63 +175,48 @@ extension RestingOrder {
     day == row.stamp.day && Int(row.stamp.secondOfDay) > entersAt
   }
 
-  /// Whether the exchange has met it with a book that nobody saw: at once, in continuous trading,
-  /// which is over.
-  fileprivate func isTooLate(for row: Snapshot, phases: [TradingPhase]) -> Bool {
-    guard order.kind.isMarket || order.timeInForce.isImmediate, isOpen(to: row),
-      let end = phases.last(where: { $0.name == .continuous })?.closes
-    else { return false }
-    return Int(row.stamp.secondOfDay) >= end
+  /// Of an order for the book of its moment: the phase whose book nobody saw before it ended. The
+  /// book of a break in which the exchange takes nothing is the one that the phase ended with.
+  fileprivate func missedPhase(by seen: SeenBook) -> TradingPhase.Name? {
+    guard order.kind.isMarket || order.timeInForce.isImmediate, isOpen(to: seen.row),
+      var phase = seen.phases.first(where: { $0.name == .continuous && entersAt < $0.closes })
+    else { return nil }
+    while let next = seen.phases.first(where: {
+      $0.name == .continuous && $0.opens == phase.closes
+    }) {
+      phase = next
+    }
+    let next = seen.phases.first { $0.opens >= phase.closes && $0.name != .afterHours }
+    return seen.second >= next?.opens ?? phase.closes ? phase.name : nil
   }
 
   /// Whether orders were matched between its acceptance and the row. A stop that was reached is an
   /// order for continuous trading alone: neither the auction that reached it nor the book behind
   /// that fills it.
-  fileprivate func meets(_ row: Snapshot, phases: [TradingPhase]) -> Bool {
-    let second = Int(row.stamp.secondOfDay)
-    return phases.contains { phase in
+  fileprivate func meets(_ seen: SeenBook) -> Bool {
+    seen.phases.contains { phase in
       order.kind.isStop
-        ? phase.name == .continuous && phase.contains(second)
-        : phase.hasMatched(by: second, since: entersAt)
+        ? phase.name == .continuous && phase.contains(seen.second)
+        : phase.hasMatched(by: seen.second, since: entersAt)
     }
   }
-}
 
-// MARK: - Phases
-
-extension OrderWorld {
-  /// Whether orders rest in the row's book: while an auction is collected it shows the price that
-  /// would be made, on both sides.
-  private static func hasExactBook(_ row: Snapshot, phases: [TradingPhase]) -> Bool {
-    let second = Int(row.stamp.secondOfDay)
-    let phase = phases.first { $0.contains(second) }?.name
-    if phase == .openingAuction || phase == .closingAuction || row.trading != .normal {
-      return false
-    }
-    if let bid = row.bids.first, let ask = row.asks.first { return bid.price < ask.price }
-    return !row.bids.isEmpty || !row.asks.isEmpty
-  }
-
-  /// The auction between two rows: alone, or mixed with other trades.
-  private static func auction(
-    from before: Snapshot?, to row: Snapshot, phases: [TradingPhase]
-  ) -> (only: SnapshotPair.Auction?, isSpanned: Bool) {
-    let first = before.map { Int($0.stamp.secondOfDay) } ?? 0
-    let second = Int(row.stamp.secondOfDay)
-    // A halt ends with an auction, at a price that those had a say in who came meanwhile.
-    if before?.trading == .halted { return (nil, true) }
-    let spanned = phases.filter { phase in
-      (phase.name == .openingAuction || phase.name == .closingAuction)
-        && first < phase.closes && phase.closes <= second
-    }
-    guard let phase = spanned.last else { return (nil, false) }
-    let next = phases.first { $0.opens >= phase.closes && $0.name != .afterHours }?.opens ?? .max
-    // What traded before a first row is not known, unless nothing can have.
-    let isFromItsOpening =
-      before.map { $0.volume.isZero || first >= phase.opens } ?? (phase.name == .openingAuction)
-    let isAlone = second < next && isFromItsOpening
-    let volume = row.volume.wholeShares - (before?.volume.wholeShares ?? 0)
-    guard isAlone, volume > 0 else { return (nil, true) }
-    return (SnapshotPair.Auction(price: row.last, volume: volume), true)
+  /// Why the exchange voids an order that the house sends into continuous trading: one of the
+  /// minutes before it or of noon, or a stop that was reached. It is judged by the book that it
+  /// meets.
+  fileprivate func cageReason(in seen: SeenBook, of instrument: Instrument) -> String? {
+    let isSentLater =
+      order.kind == .stopLimit
+      || order.kind == .limit
+        && seen.phases.contains {
+          $0.name == .continuous && $0.opens == entersAt
+            || $0.name == .lunch && $0.contains(entersAt)
+        }
+    guard isSentLater, !seen.isOfAuction, let limit = order.limit,
+      let cage = PriceCage.of(instrument, on: day),
+      let bound = cage.bound(of: order.side, in: seen.row, tick: instrument.tickSize),
+      !order.side.reaches(limit, from: bound)
+    else { return nil }
+    return PriceCage.sentence(limit, beyond: bound, side: order.side) + " as it came"
   }
 }

@@ -9,12 +9,13 @@ package struct Queue: Sendable, Hashable {
   let own: Int64
   /// Of that, filled since.
   var filled: Int64
-  /// At most so many shares stand before it; nil: `limit` is worse than the five levels.
+  /// At most so many shares stand before it; nil unless `isAtLimit`: elsewhere a better order may
+  /// come before all that stand there.
   package internal(set) var front: Int64?
   /// Volume that has come to its place, as `FillRules.counted` defines it.
   var counted: Int64 = 0
-  /// Shares that other orders of its account get first.
-  var yields: Int64
+  /// Shares that earlier orders of its account had left in the same queue.
+  var yields: Int64 = 0
   /// What some flow of orders would have given it.
   var possibleVolume: Int64 = 0
 
@@ -30,10 +31,10 @@ struct SnapshotPair {
   let after: Snapshot
   /// Whether `after` has a book in which orders rest.
   let isBookExact: Bool
+  /// Whether orders were matched between them at all.
+  let isMatched: Bool
   /// The price that the interval's only trades had, all of an auction.
   let auction: Auction?
-  /// Whether trades of an auction may be among the interval's.
-  let spansAuction: Bool
 
   struct Auction {
     let price: ExactDecimal
@@ -53,33 +54,34 @@ struct SnapshotPair {
 extension Queue {
   /// The evidence of the interval, and the state behind it.
   mutating func advance(
-    over pair: SnapshotPair, side: Side, instrument: Instrument
+    over pair: SnapshotPair, side: Side, instrument: Instrument, takings: inout Takings
   ) -> [FillEvidence] {
     var found: [FillEvidence] = []
     var reaching: Int64 = 0
-    // Who stands before it in an auction is not known, but at the limit price: there all are equal.
-    if !pair.spansAuction || isAtLimit, isReached(by: pair.after, side: side),
+    if pair.isMatched, reaches(side == .buy ? pair.after.low : pair.after.high, side: side),
       let interval = Interval(pair, side: side, instrument: instrument)
     {
-      reaching = interval.certain(at: limit, side: side)
       possibleVolume += interval.possible(at: limit, side: side)
-      let sum = FillRules.count(in: interval, of: self, side: side)
-      // Most intervals fill nothing, and need no evidence.
-      if FillRules.due(of: self, counted: sum) > 0 {
-        book(evidence(over: pair, side: side, instrument: instrument), into: &found)
+      if isAtLimit {
+        reaching = interval.certain(at: limit, side: side)
+        let sum = FillRules.count(in: interval, of: self, side: side)
+        // Most intervals fill nothing, and need no evidence.
+        if FillRules.due(of: self, counted: sum) > 0 {
+          book(evidence(over: pair, side: side, instrument: instrument), into: &found)
+        }
+        counted = sum
       }
-      counted = sum
     }
-    if pair.spansAuction, !isAtLimit {
-      bookAuction(pair, side: side, into: &found)
+    if pair.isMatched, pair.isBookExact {
+      found += meet(
+        pair.after, side: side, basis: pair.auction == nil ? .passive : .auction,
+        takings: &takings)
+    }
+    if let auction = pair.auction {
+      found += passAuction(auction, at: pair.after.stamp, side: side)
     }
     updateFront(with: pair, side: side, reaching: reaching)
     return found
-  }
-
-  /// Whether the day's trades have come to its price.
-  private func isReached(by row: Snapshot, side: Side) -> Bool {
-    reaches(side == .buy ? row.low : row.high, side: side)
   }
 
   private func evidence(
@@ -96,8 +98,7 @@ extension Queue {
     ]
     numbers[.front] = front.map { ExactDecimal($0) }
     return FillEvidence(
-      basis: isAtLimit ? .limitQueue : .passive, side: side, before: before.stamp,
-      after: after.stamp, numbers: numbers)
+      basis: .limitQueue, side: side, before: before.stamp, after: after.stamp, numbers: numbers)
   }
 
   private mutating func book(_ evidence: FillEvidence, into found: inout [FillEvidence]) {
@@ -106,78 +107,65 @@ extension Queue {
     found.append(evidence)
   }
 
-  /// What was left at the auction's price would have been its own, and a small order with a better
-  /// price would have passed.
-  private mutating func bookAuction(
-    _ pair: SnapshotPair, side: Side, into found: inout [FillEvidence]
-  ) {
-    let price = pair.after.last
-    guard pair.isBookExact, price.isPositive, reaches(price, side: side) else { return }
-    if let level = pair.after.opposite(of: side).first, level.price == price {
-      book(
-        auctionEvidence(
-          .auction, side: side, after: pair.after.stamp, price: price,
-          offered: level.volume, slack: pair.after.isCoarse ? FillRules.levelSlack : 0),
-        into: &found)
+  /// Meets the offers of an exact book. While it is open none of them can stand beside it: what the
+  /// public book shows at its limit or better was sold to it.
+  mutating func meet(
+    _ row: Snapshot, side: Side, basis: FillBasis, takings: inout Takings
+  ) -> [FillEvidence] {
+    guard let best = row.opposite(of: side).first, reaches(best.price, side: side) else {
+      return []
     }
-    if let auction = pair.auction {
-      found += passAuction(auction, at: pair.after.stamp, side: side)
-    }
+    let offers = Offers(to: side, limit: limit, in: row, takings: takings)
+    var numbers: [FillEvidence.Name: ExactDecimal] = [
+      .limit: limit, .own: ExactDecimal(own), .filled: ExactDecimal(filled),
+      .offered: ExactDecimal(offers.offered), .taken: ExactDecimal(offers.taken),
+      .volumeSlack: ExactDecimal(offers.slack),
+    ]
+    if basis == .auction { numbers[.price] = offers.auctionPrice(own: own, limit: limit) }
+    var found: [FillEvidence] = []
+    let before = filled
+    book(
+      FillEvidence(basis: basis, side: side, after: row.stamp, numbers: numbers), into: &found)
+    takings.add(filled - before, of: offers, side: side)
+    return found
   }
 
-  private func auctionEvidence(
-    _ basis: FillBasis, side: Side, after: SnapshotStamp, price: ExactDecimal,
-    offered: ExactDecimal, slack: Int64 = 0
-  ) -> FillEvidence {
-    FillEvidence(
-      basis: basis, side: side, after: after,
-      numbers: [
-        .limit: limit, .own: ExactDecimal(own), .filled: ExactDecimal(filled),
-        .yields: ExactDecimal(yields), .price: price, .offered: offered,
-        .volumeSlack: ExactDecimal(slack),
-      ])
-  }
-
-  /// Of an auction at a price better than its own, in which it took part.
+  /// A small order would have passed an auction at a price better than its own, in which it took
+  /// part.
   mutating func passAuction(
     _ auction: SnapshotPair.Auction, at stamp: SnapshotStamp, side: Side
   ) -> [FillEvidence] {
-    guard auction.price != limit, reaches(auction.price, side: side) else { return [] }
+    guard !isAtLimit, auction.price != limit, reaches(auction.price, side: side) else { return [] }
     var found: [FillEvidence] = []
     book(
-      auctionEvidence(
-        .smallOrder, side: side, after: stamp, price: auction.price,
-        offered: ExactDecimal(auction.volume)),
+      FillEvidence(
+        basis: .smallOrder, side: side, after: stamp,
+        numbers: [
+          .limit: limit, .own: ExactDecimal(own), .filled: ExactDecimal(filled),
+          .price: auction.price, .offered: ExactDecimal(auction.volume),
+        ]),
       into: &found)
     return found
   }
 
   private mutating func updateFront(with pair: SnapshotPair, side: Side, reaching: Int64) {
+    guard isAtLimit else { return }
     let drained = front.map { max($0 - reaching, 0) }
     guard pair.isBookExact else {
       front = drained
       return
     }
-    switch Queue.standing(at: limit, in: pair.after, side: side) {
-    case .none: front = drained
-    case .some(let visible): front = min(drained ?? visible, visible)
-    }
+    let visible = Queue.standing(at: limit, in: pair.after, side: side)
+    front = min(drained ?? visible, visible)
   }
 
-  /// The most that may stand at `limit` in an exact book; nil where it is worse than five levels.
-  static func standing(at limit: ExactDecimal, in snapshot: Snapshot, side: Side) -> Int64? {
-    if let best = snapshot.opposite(of: side).first,
-      side == .buy ? best.price <= limit : best.price >= limit
-    {
+  /// The most that may stand at the day's price limit in an exact book.
+  static func standing(at limit: ExactDecimal, in snapshot: Snapshot, side: Side) -> Int64 {
+    if let best = snapshot.opposite(of: side).first, side.reaches(best.price, from: limit) {
       return 0
     }
     let slack = snapshot.isCoarse ? FillRules.levelSlack : 0
-    let levels = snapshot.own(of: side)
-    if let level = levels.first(where: { $0.price == limit }) {
-      return level.volume.wholeShares + slack
-    }
-    guard levels.count >= Snapshot.levelsMax, let worst = levels.last else { return slack }
-    let isInside = side == .buy ? limit > worst.price : limit < worst.price
-    return isInside ? slack : nil
+    guard let best = snapshot.own(of: side).first, best.price == limit else { return slack }
+    return best.volume.wholeShares + slack
   }
 }

@@ -87,10 +87,12 @@ struct Entry {
 }
 
 extension RestingOrder {
-  /// - Parameter ahead: what the account's other orders have taken or would take first.
-  func enter(_ snapshot: Snapshot, ahead: Int64) -> Entry {
+  /// - Parameters:
+  ///   - takings: of the account's other orders, which these offers lack.
+  ///   - yields: what those have left that stand before it at its limit.
+  func enter(_ snapshot: Snapshot, takings: Takings, yields: Int64) -> Entry {
     guard let limit = entryLimit(in: snapshot) else { return Entry() }
-    let evidence = walk(snapshot, limit: limit, ahead: ahead)
+    let evidence = walk(snapshot, limit: limit, takings: takings)
     let fills = evidence.compactMap { FillRules.derive($0) }
     let sum = fills.reduce(0) { $0 + $1.quantity.wholeShares }
     let own = quantity.wholeShares
@@ -100,10 +102,19 @@ extension RestingOrder {
     guard let rest = restLimit(behind: fills.last?.price, limit: limit, in: snapshot) else {
       return Entry(fills: evidence)
     }
-    let queue = Queue(
-      limit: rest, isAtLimit: rest == dayLimit, own: own, filled: sum,
-      front: Queue.standing(at: rest, in: snapshot, side: order.side), yields: ahead)
-    return Entry(fills: evidence, queue: queue)
+    return Entry(
+      fills: evidence, queue: queue(at: rest, filled: sum, in: snapshot, yields: yields))
+  }
+
+  /// Its place among those that rest there.
+  func queue(
+    at limit: ExactDecimal, filled: Int64 = 0, in snapshot: Snapshot, yields: Int64
+  ) -> Queue {
+    let isAtLimit = limit == dayLimit
+    return Queue(
+      limit: limit, isAtLimit: isAtLimit, own: quantity.wholeShares, filled: filled,
+      front: isAtLimit ? Queue.standing(at: limit, in: snapshot, side: order.side) : nil,
+      yields: isAtLimit ? yields : 0)
   }
 
   /// How far it reaches into the book; nil where it has nothing to be priced by.
@@ -137,21 +148,21 @@ extension RestingOrder {
   }
 
   private func walk(
-    _ snapshot: Snapshot, limit: ExactDecimal, ahead: Int64
+    _ snapshot: Snapshot, limit: ExactDecimal, takings: Takings
   ) -> [FillEvidence] {
     let slack = snapshot.isCoarse ? FillRules.levelSlack : 0
-    var (filled, ahead) = (Int64(0), ahead)
+    var filled: Int64 = 0
     var found: [FillEvidence] = []
     for level in snapshot.opposite(of: order.side).prefix(Snapshot.levelsMax) {
-      guard order.side == .buy ? level.price <= limit : level.price >= limit else { break }
+      guard order.side.reaches(level.price, from: limit) else { break }
       let evidence = FillEvidence(
         basis: .book, side: order.side, after: snapshot.stamp,
         numbers: [
           .limit: limit, .own: quantity, .filled: ExactDecimal(filled), .price: level.price,
-          .offered: level.volume, .taken: ExactDecimal(ahead),
+          .offered: level.volume,
+          .taken: ExactDecimal(takings.volume(at: level.price, side: order.side)),
           .volumeSlack: ExactDecimal(slack),
         ])
-      ahead = max(ahead - max(level.volume.wholeShares - slack, 0), 0)
       guard let fill = FillRules.derive(evidence) else { continue }
       filled += fill.quantity.wholeShares
       found.append(evidence)

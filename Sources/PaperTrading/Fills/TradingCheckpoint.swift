@@ -3,16 +3,16 @@ import Market
 /// All that `InstrumentTrading` keeps, as lines of words: who has it goes on with the inputs behind
 /// it, as if all inputs before had been applied.
 ///
-///     seal opened=false sealed=true rows=2 day=2026-07-06 since=34203
+///     seal model=2 opened=false sealed=true rows=2 day=2026-07-06 since=34203
 ///     row at=…
-///     account id=7 confirmed=true numbers=12:1 buys=10.02:500/200
+///     account id=7 confirmed=true numbers=12:1 buys=10.02:500
 ///     base at=…
 ///     order order=12 … stage=queued filled=300 own=500 front=200 …
 ///     step row=118 fills=2
 ///     step cancel=12
 extension InstrumentTrading {
   package var checkpoint: String {
-    var lines = [(["seal"] + settledSeal.words).joined(separator: " ")]
+    var lines = [Self.opening + settledSeal.words.joined(separator: " ")]
     lines += kept.map { "row \($0.row.text)" }
     for (id, orders) in accounts.sorted(by: { $0.key < $1.key }) {
       lines += orders.checkpoint(of: id)
@@ -20,10 +20,16 @@ extension InstrumentTrading {
     return lines.joined(separator: "\n")
   }
 
-  /// nil for what is no checkpoint, whole.
+  private static let opening = "seal model=\(FillModel.version) "
+
+  /// Whether the fill model of this version wrote it: what another one had in mind means nothing
+  /// here.
+  package static func isCurrent(checkpoint: String) -> Bool { checkpoint.hasPrefix(opening) }
+
+  /// nil for what is no checkpoint of this model, whole.
   package init?(_ instrument: Instrument, checkpoint: String) {
     var reader = CheckpointReader(checkpoint)
-    guard let (first, seal) = reader.next(), first == "seal",
+    guard Self.isCurrent(checkpoint: checkpoint), let (_, seal) = reader.next(),
       let settledSeal = SealWatch(seal),
       let rows = reader.all("row", MarketRow.init)
     else { return nil }
@@ -83,12 +89,10 @@ extension AccountOrders {
       let numbers = sequences.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
       words.append("numbers=" + numbers.joined(separator: ","))
     }
-    for (name, side) in Self.spending {
-      guard let spent = base.spent[side] else { continue }
-      let claims = spent.sorted { $0.key < $1.key }.map { limit, claim in
-        "\(limit):\(claim.own)/\(claim.filled)"
-      }
-      words.append("\(name)=" + claims.joined(separator: ","))
+    for (name, side) in Self.takers {
+      guard let prices = base.takings.volumes[side] else { continue }
+      let volumes = prices.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+      words.append("\(name)=" + volumes.joined(separator: ","))
     }
     var lines = [words.joined(separator: " ")]
     if let last = base.last { lines.append("base \(MarketRow(last, band: nil).text)") }
@@ -96,7 +100,7 @@ extension AccountOrders {
     return lines + kept.map(\.line)
   }
 
-  private static let spending: [(name: Substring, side: Side)] = [("buys", .buy), ("sells", .sell)]
+  private static let takers: [(name: Substring, side: Side)] = [("buys", .buy), ("sells", .sell)]
 
   fileprivate init?(
     _ instrument: Instrument, _ values: WordValues, rows: [Int64: Snapshot],
@@ -107,11 +111,11 @@ extension AccountOrders {
       let orders = reader.all("order", RestingOrder.init(placed:)),
       let steps = reader.all("step", { Entry.step($0, rows: rows) })
     else { return nil }
-    var spent: [Side: [ExactDecimal: OrderWorld.Claim]] = [:]
-    for (name, side) in Self.spending {
+    var takings: [Side: [ExactDecimal: Int64]] = [:]
+    for (name, side) in Self.takers {
       guard let words = values[name] else { continue }
-      guard let claims = Self.claims(words) else { return nil }
-      spent[side] = claims
+      guard let volumes = Self.volumes(words) else { return nil }
+      takings[side] = volumes
     }
     let ended = (values["ended"] ?? "").split(separator: ",").compactMap { Int64($0) }
     var sequences: [Int64: Int32] = [:]
@@ -121,23 +125,25 @@ extension AccountOrders {
       sequences[numbers[0]] = Int32(clamping: numbers[1])
     }
     self.init(
-      base: OrderWorld(instrument, orders: orders, last: last.first?.snapshot, spent: spent),
+      base: OrderWorld(
+        instrument, orders: orders, last: last.first?.snapshot,
+        takings: Takings(volumes: takings)),
       steps: steps, isConfirmed: isConfirmed, ended: Set(ended), sequences: sequences)
   }
 }
 
 extension AccountOrders {
-  /// `10.02:500/200,10.03:100/100`: of each limit, what was its own and what it had.
-  private static func claims(_ text: Substring) -> [ExactDecimal: OrderWorld.Claim]? {
-    var claims: [ExactDecimal: OrderWorld.Claim] = [:]
+  /// `10.02:500,10.03:100`: shares by price.
+  private static func volumes(_ text: Substring) -> [ExactDecimal: Int64]? {
+    var volumes: [ExactDecimal: Int64] = [:]
     for word in text.split(separator: ",") {
-      let parts = word.split(whereSeparator: { $0 == ":" || $0 == "/" })
-      guard parts.count == 3, let limit = try? ExactDecimal(String(parts[0])),
-        let own = Int64(parts[1]), let filled = Int64(parts[2])
+      let parts = word.split(separator: ":")
+      guard parts.count == 2, let price = try? ExactDecimal(String(parts[0])),
+        let volume = Int64(parts[1])
       else { return nil }
-      claims[limit] = OrderWorld.Claim(own: own, filled: filled)
+      volumes[price] = volume
     }
-    return claims
+    return volumes
   }
 }
 

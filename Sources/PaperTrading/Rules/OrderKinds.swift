@@ -3,6 +3,8 @@ import Market
 /// Which orders an exchange takes. Limit orders are taken everywhere; stop orders are the house's,
 /// which sends them when their price is reached.
 enum OrderKinds {
+  /// Of shares and funds. [PAGE] Convertible bonds are traded by limit orders alone (questions on
+  /// Zhongtai's XTP: "可转债不支持市价单").
   static let market: [DatedRow<Set<OrderKind>>] = [
     // [RULE]
     DatedRow(
@@ -23,13 +25,17 @@ enum OrderKinds {
   ) -> Refusal? {
     let isContinuous =
       TradingPhase.current(of: instrument, at: moment)?.name == .continuous
-    let taken = market.value(for: instrument, on: moment.day) ?? []
-    if order.kind.isMarket, !taken.contains(order.kind) {
-      let names = ([.limit, .stop, .stopLimit] + taken).map(\.name).sorted()
+    var taken: Set<OrderKind> = [.limit, .stopLimit]
+    if instrument.kind != .convertibleBond {
+      taken.formUnion(market.value(for: instrument, on: moment.day) ?? [])
+      taken.insert(.stop)
+    }
+    if !taken.contains(order.kind) {
+      let names = taken.map(\.name).sorted()
       return Refusal(
         .kind, field: "kind",
-        "\(instrument.exchange.name) takes no \(order.kind.name) order: use "
-          + names.joined(separator: ", "))
+        "\(instrument.exchange.name) takes no \(order.kind.name) order of a "
+          + "\(instrument.kind.name): use " + names.joined(separator: ", "))
     }
     if order.kind.isMarket, !isContinuous {
       return Refusal(

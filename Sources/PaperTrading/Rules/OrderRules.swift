@@ -131,19 +131,22 @@ package enum OrderRules {
     }
   }
 
-  /// In years in which an order outside the cage waited for the book, none is refused.
+  /// An order that the house sends later is judged again by the book that it meets then. A queue
+  /// purchase can wait until its price is inside.
   private static func judgeCage(
     _ order: Order, instrument: Instrument, snapshot: Snapshot, moment: TradingMoment
   ) throws(Refusal) {
-    guard order.kind == .limit, let limit = order.limit,
-      TradingPhase.current(of: instrument, at: moment)?.name == .continuous,
+    let phase = TradingPhase.current(of: instrument, at: moment)?.name
+    let isJudged =
+      phase == .continuous
+      || order.origin == .queuePurchase && phase != .openingAuction && phase != .closingAuction
+    guard order.kind == .limit, isJudged, let limit = order.limit,
       let cage = PriceCage.of(instrument, on: moment.day),
-      let bound = cage.bound(of: order.side, in: snapshot, tick: instrument.tickSize)
+      let bound = cage.bound(of: order.side, in: snapshot, tick: instrument.tickSize),
+      !order.side.reaches(limit, from: bound)
     else { return }
-    if cage.holdsBack || (order.side == .buy ? limit <= bound : limit >= bound) { return }
     throw Refusal(
       .cage, field: "limit",
-      "\(limit) is \(order.side == .buy ? "above" : "below") \(bound), the price cage of a "
-        + "\(order.side.name) order now")
+      PriceCage.sentence(limit, beyond: bound, side: order.side) + " now")
   }
 }

@@ -1,7 +1,7 @@
 import Market
 
 /// How far a limit order may reach beyond the book while trading is continuous. Auctions, halts,
-/// market orders and funds have no cage.
+/// market orders and funds have no cage. It is judged where an order comes to the exchange.
 package struct PriceCage: Sendable, Hashable {
   enum Reference: Sendable {
     /// Of a purchase: the best ask, else the best bid, the last price, the previous close.
@@ -14,14 +14,11 @@ package struct PriceCage: Sendable, Hashable {
   /// At least this many ticks; 0: the share alone counts.
   let ticks: Int64
   let reference: Reference
-  /// Orders outside waited until the book came to them; later rules refuse them.
-  let holdsBack: Bool
 
-  init(permille: Int64, ticks: Int64, reference: Reference = .book, holdsBack: Bool = false) {
+  init(permille: Int64, ticks: Int64, reference: Reference = .book) {
     self.permille = permille
     self.ticks = ticks
     self.reference = reference
-    self.holdsBack = holdsBack
   }
 
   static let table: [DatedRow<PriceCage>] = [
@@ -30,9 +27,6 @@ package struct PriceCage: Sendable, Hashable {
       from: .mainBoardReform, kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
     DatedRow(
       from: .mainBoardReform, kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
-    DatedRow(
-      from: .chiNextReform, kind: .stock, board: .chiNext,
-      PriceCage(permille: 20, ticks: 0, holdsBack: true)),
     // [CON] One source adds ten ticks from 2023-04-10.
     DatedRow(from: .starBoard, kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
     // [CON] Two sources have 5 % or ten ticks, one has no cage.
@@ -61,6 +55,11 @@ package struct PriceCage: Sendable, Hashable {
       let step = try? price + distance
     else { return nil }
     return side == .buy ? max(share, step) : min(share, step)
+  }
+
+  static func sentence(_ limit: ExactDecimal, beyond bound: ExactDecimal, side: Side) -> String {
+    "\(limit) is \(side == .buy ? "above" : "below") \(bound), the price cage of a "
+      + "\(side.name) order"
   }
 
   private func referencePrice(of side: Side, in snapshot: Snapshot) -> ExactDecimal? {

@@ -36,6 +36,9 @@ package struct TradingPhase: Sendable, Hashable {
     }
   }
 
+  /// Whether orders meet in it.
+  var isMatching: Bool { name != .lunch && name != .afterHours }
+
   package func contains(_ second: Int) -> Bool { opens <= second && second < closes }
 
   /// Whether it has matched, by `second`, orders that came after `entered`. At noon Shenzhen takes
@@ -146,7 +149,5 @@ extension TradingPhase {
     DatedRow(from: .rules2026, exchange: .shenzhen, kind: .stock, fixedPrice),
     DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, fixedPrice),
     DatedRow(from: .rules2026, exchange: .shenzhen, kind: .fund, fixedPrice),
-    DatedRow(from: .chiNextReform, exchange: .shenzhen, board: .chiNext, fixedPrice),
-    DatedRow(from: .starBoard, exchange: .shanghai, board: .star, fixedPrice),
   ]
 }

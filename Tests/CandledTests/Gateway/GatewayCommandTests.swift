@@ -198,7 +198,9 @@ import Testing
     func list() throws -> [String] {
       let run = try stand.run("same-day-fund", "list", "--json")
       #expect(run.status == 0)
-      return try Parsed.lines(run.output).map { "\($0["symbol"] ?? "") \($0["from_day"] ?? "")" }
+      return try Parsed.lines(run.output).filter { $0["listed_by"] as? String == "operator" }.map {
+        "\($0["symbol"] ?? "") \($0["from_day"] ?? "")"
+      }
     }
     for (fund, day) in [("518880.SH", "2026-07-06"), ("sz159001", "2026-07-06")] {
       #expect(try stand.run("same-day-fund", "add", fund, day).status == 0)
