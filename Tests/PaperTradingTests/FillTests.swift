@@ -193,7 +193,8 @@ import Testing
     _ = account.accept(row(1, volume: 100, at: 1000, bids: [(999, 900)], asks: [(1010, 900)]))
     var filled: [[Int64]] = []
     for number in Int64(2)...9 {
-      let asks: [(Int64, Int64)] = number % 2 == 0 ? [(1000, 100 * (number / 2))] : [(1010, 900)]
+      let offered = number / 2 * 100
+      let asks = number % 2 == 0 ? [(Int64(1000), offered)] : [(1010, 900)]
       let events = account.accept(
         row(number, volume: number * 1000, at: 1000, bids: [(999, 900)], asks: asks))
       filled.append(quantities(events, booked: false))

@@ -1,7 +1,8 @@
 import Market
 
 /// Rules as rows: which instruments, and from which day on. The newest row of an instrument comes
-/// first. Marks: [RULE] a rule book, [GK] general knowledge, [CON] sources contradict each other.
+/// first. Marks: [RULE] a rule book, [PAGE] a public text about one, [GK] general knowledge, [CON]
+/// sources contradict each other.
 struct DatedRow<Value: Sendable>: Sendable {
   let from: TradingDay
   /// nil: each.

@@ -6,13 +6,12 @@ enum OrderSizes {
   static let limitMax: [DatedRow<Int64>] = [
     // [RULE]
     DatedRow(from: .starBoard, kind: .stock, board: .star, 100_000),
-    // [GK]
+    // [RULE] SZSE 创业板交易特别规定 §2.8.
     DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 300_000),
     // [GK]
     DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),
-    // [RULE]
+    // [RULE] SSE §3.3.9, SZSE §3.3.10, of shares and funds (股（份）).
     DatedRow(from: .limits, kind: .stock, 1_000_000),
-    // [GK]
     DatedRow(from: .limits, kind: .fund, 1_000_000),
     // [GK]
     DatedRow(from: .limits, kind: .convertibleBond, 1_000_000),
@@ -22,7 +21,7 @@ enum OrderSizes {
   static let marketMax: [DatedRow<Int64>] = [
     // [RULE]
     DatedRow(from: .starBoard, kind: .stock, board: .star, 50_000),
-    // [GK]
+    // [RULE] SZSE 创业板交易特别规定 §2.8.
     DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 150_000),
     // [GK]
     DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),

@@ -27,9 +27,10 @@ package struct PriceCage: Sendable, Hashable {
       from: .mainBoardReform, kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
     DatedRow(
       from: .mainBoardReform, kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
-    // [CON] One source adds ten ticks from 2023-04-10.
+    // [PAGE] A course of 2026-08 that quotes the rules of 2026-07-06: 102 % and 98 % alone, without
+    // the ten ticks of the other boards; one older source adds them.
     DatedRow(from: .starBoard, kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
-    // [CON] Two sources have 5 % or ten ticks, one has no cage.
+    // [PAGE] The same course, and a client that quotes the rule: 105 % and 95 %, or ten ticks.
     DatedRow(
       from: .beijingExchange, kind: .stock, board: .beijing, PriceCage(permille: 50, ticks: 10)),
     // [GK]

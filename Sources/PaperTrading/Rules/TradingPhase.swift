@@ -119,7 +119,8 @@ extension TradingPhase {
       from: .limits, [TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))])
   ]
 
-  /// [RULE] No cancellation from 14:57; one price at 15:00.
+  /// [RULE] No cancellation from 14:57; one price at 15:00. [PAGE] At Beijing, too, as a course of
+  /// 2026-08 quotes its rules of 2026-07-06.
   private static let auctionAtClose = [
     TradingPhase(
       .closingAuction, opens: time(14, 57), closes: time(15, 0), takesCancellations: false)
