@@ -198,9 +198,10 @@ extension BrokerState {
     }
   }
 
-  /// [RULE] A person buys at most so many of a share under special treatment on a day, in all accounts
-  /// and by all ways of trading (SSE 风险警示板股票交易管理办法 §14; both exchanges since 2020-12-14 and
-  /// in their rules of 2026-07-06). Orders that are neither filled nor cancelled count.
+  /// [RULE] A person buys at most so many of a share under special treatment on a day, in all
+  /// accounts and by all ways of trading (SSE 风险警示板股票交易管理办法 §14; both exchanges since
+  /// 2020-12-14 and in their rules of 2026-07-06). Orders that are neither filled nor cancelled
+  /// count.
   private static let specialSharesMax = ExactDecimal(500_000)
 
   private func requireFewSpecial(

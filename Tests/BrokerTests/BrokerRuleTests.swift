@@ -71,7 +71,7 @@ import Testing
     let reasons = try exchange.database.execute(
       "select reason from candled_app.notification where event = 'cancelled'")
     #expect(
-      reasons.map { $0[0] } == ["11.00 is above 10.21, the price cage of a buy order as it came"])
+      reasons.map { $0[0] } == ["11 is above 10.21, the price cage of a buy order as it came"])
     #expect(try LedgerReplay(exchange.apps).differences() == [])
   }
 }

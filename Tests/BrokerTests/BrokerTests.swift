@@ -139,8 +139,11 @@ import Testing
     let exchange = try await open()
     try exchange.order(.buy, 500, at: 1000)
     try await exchange.row(Row(second: 34_503, volume: 100, bids: [(1000, 100)]))
-    try await exchange.row(Row(second: 34_506, volume: 5_000, cents: 999, bids: [(998, 100)]))
-    try await exchange.row(Row(second: 34_509, volume: 5_100, cents: 999, bids: [(998, 100)]))
+    for (second, volume) in [(34_506, Int64(5_000)), (34_509, 5_100)] {
+      try await exchange.row(
+        Row(
+          second: second, volume: volume, cents: 999, bids: [(998, 100)], asks: [(999, 600)]))
+    }
     #expect(try exchange.states() == ["filled"])
     try await exchange.row(
       Row(second: 34_512, volume: 200, bids: [(1000, 100)], corrects: true))

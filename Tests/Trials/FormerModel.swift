@@ -47,7 +47,8 @@ struct FormerModel {
     [Int64(0), 1].reduce(0) { sum, counted in
       var numbers: [FillEvidence.Name: ExactDecimal] = [
         .limit: limit, .tick: instrument.tickSize, .own: ExactDecimal(1 << 40),
-        .counted: ExactDecimal(counted), .high: row.high, .low: row.low, .volumeBefore: before.volume, .volumeAfter: row.volume,
+        .counted: ExactDecimal(counted), .high: row.high, .low: row.low,
+        .volumeBefore: before.volume, .volumeAfter: row.volume,
         .turnoverBefore: before.turnover, .turnoverAfter: row.turnover,
       ]
       numbers[.front] = front.map { ExactDecimal($0) }
