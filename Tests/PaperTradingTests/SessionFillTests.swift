@@ -201,7 +201,9 @@ import Testing
     var account = try account(kind, entersAt: Self.close - 182, force: force)
     let events = account.accept(row(Self.close + 3, volume: 900))
     #expect(events == [])
-    #expect(account.accept(row(Self.close + 6, volume: 900)) == [.cancelled(order: 1)])
+    let reason = "continuous trading ended before its book was seen"
+    #expect(
+      account.accept(row(Self.close + 6, volume: 900)) == [.cancelled(order: 1, reason: reason)])
     #expect(!account.isActive(1))
   }
 
