@@ -191,6 +191,25 @@ import Testing
     #expect(fills.allSatisfy { $0.evidence.basis != .book })
   }
 
+  @Test func `an order that came before the closing auction pays its limit there`() throws {
+    for seconds in [[Self.close + 3], [Self.close - 185, Self.close - 60, Self.close + 3]] {
+      var account = try account(.limit, entersAt: Self.close - 200, code: "sh600000")
+      let rows = seconds.map { second in
+        var row = row(second, volume: Int64(second))
+        row.asks = [
+          BookLevel(
+            price: Self.price(second < Self.close ? 1005 : 1000), volume: ExactDecimal(500))
+        ]
+        return row
+      }
+      let fills = rows.flatMap { account.accept($0) }.compactMap { event in
+        if case .pending(let fill) = event { fill } else { nil }
+      }
+      #expect(fills.map(\.price) == [Self.price(1001)])
+      #expect(fills.map(\.evidence.basis) == [.passive])
+    }
+  }
+
   @Test(arguments: [
     (OrderKind.fiveBestThenCancel, TimeInForce.day), (.ownBest, .day), (.limit, .fillOrKill),
     (.limit, .immediateOrCancel),

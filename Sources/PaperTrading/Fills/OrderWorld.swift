@@ -141,10 +141,11 @@ struct OrderWorld: Sendable, Hashable {
       return sum + queue.left
     }
     var entry: Entry
-    if seen.isOfAuction, let limit = resting.order.limit {
+    if let opened = seen.auctionOpened, let limit = resting.order.limit {
+      // One that came before the auction may have been filled at its limit before.
+      let basis = resting.entersAt >= opened ? FillBasis.auction : .passive
       entry = Entry(queue: resting.queue(at: limit, in: row, yields: yields))
-      entry.fills =
-        entry.queue?.meet(row, side: side, basis: .auction, takings: &takings) ?? []
+      entry.fills = entry.queue?.meet(row, side: side, basis: basis, takings: &takings) ?? []
     } else {
       entry = resting.enter(row, takings: takings, yields: yields)
       for fill in entry.fills.lazy.compactMap({ FillRules.derive($0) }) {
@@ -212,7 +213,7 @@ extension RestingOrder {
           $0.name == .continuous && $0.opens == entersAt
             || $0.name == .lunch && $0.contains(entersAt)
         }
-    guard isSentLater, !seen.isOfAuction, let limit = order.limit,
+    guard isSentLater, seen.auctionOpened == nil, let limit = order.limit,
       let cage = PriceCage.of(instrument, on: day),
       let bound = cage.bound(of: order.side, in: seen.row, tick: instrument.tickSize),
       !order.side.reaches(limit, from: bound)

@@ -73,9 +73,7 @@ extension Queue {
       }
     }
     if pair.isMatched, pair.isBookExact {
-      found += meet(
-        pair.after, side: side, basis: pair.auction == nil ? .passive : .auction,
-        takings: &takings)
+      found += meet(pair.after, side: side, basis: .passive, takings: &takings)
     }
     if let auction = pair.auction {
       found += passAuction(auction, at: pair.after.stamp, side: side)

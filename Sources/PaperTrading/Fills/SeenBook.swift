@@ -8,8 +8,9 @@ struct SeenBook {
   /// Whether orders rest in the book: while an auction is collected it shows the price that would
   /// be made, on both sides, and at noon orders that nobody matched.
   let isExact: Bool
-  /// Whether an auction made the book, and nothing was traded since.
-  let isOfAuction: Bool
+  /// When the auction began to collect orders that made the book; nil of a book of continuous
+  /// trading.
+  let auctionOpened: Int?
   /// The price of the interval's only trades, if an auction made them all.
   let auction: SnapshotPair.Auction?
   /// With the row before, on the same day.
@@ -21,10 +22,9 @@ struct SeenBook {
     (self.row, self.phases) = (row, phases)
     let second = Int(row.stamp.secondOfDay)
     isExact = Self.hasExactBook(row, phases: phases)
-    isOfAuction =
-      phases.last { $0.isMatching && $0.opens <= second }.map {
-        $0.name != .continuous && $0.closes <= second
-      } ?? false
+    let phase = phases.last { $0.isMatching && $0.opens <= second }
+    let isOfAuction = phase.map { $0.name != .continuous && $0.closes <= second } ?? false
+    auctionOpened = isOfAuction ? phases.first { $0.name == phase?.name }?.opens : nil
     let auction = isOfAuction ? Self.auction(from: before, to: row, phases: phases) : nil
     self.auction = auction
     let isExact = isExact
