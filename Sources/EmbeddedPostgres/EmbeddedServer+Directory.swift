@@ -9,7 +9,7 @@ extension EmbeddedServer {
   /// sun_path of sockaddr_un (unix(7)) holds 108 bytes with the final zero.
   static let socketPathBytesMax = 107
   private static let ownNames: Set<String> = [
-    "data", "data.new", "socket", "server.log", "server.log.1",
+    "data", "data.new", "socket", "server.log", "server.log.1", "access.conf", "roles.conf",
   ]
 
   var dataDirectory: String { directory + "/data" }
@@ -58,6 +58,15 @@ extension EmbeddedServer {
         directory: folder)
     }
     try own(folder, for: user)
+    guard let readersDirectory else { return }
+    guard stat(readersDirectory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+      readersDirectory.utf8.allSatisfy(StoreAddress.isPlain)
+    else {
+      throw EmbeddedServerError(
+        .directoryUnusable,
+        sentence: "\(readersDirectory), for the socket of readers, is not a folder.",
+        directory: readersDirectory)
+    }
   }
 
   /// While it is held, no other process sets up or starts this cluster.
@@ -139,7 +148,7 @@ extension EmbeddedServer {
       directory: directory)
   }
 
-  private func unusable(_ doing: String, errno number: Int32) -> EmbeddedServerError {
+  func unusable(_ doing: String, errno number: Int32) -> EmbeddedServerError {
     EmbeddedServerError(
       .directoryUnusable,
       sentence: "Cannot \(doing) \(directory): \(String(cString: strerror(number))).",

@@ -145,6 +145,10 @@ extension EmbeddedServer {
     all["listen_addresses"] = ""
     all["port"] = "\(Self.port)"
     all["unix_socket_directories"] = socketDirectory
+    if let readersDirectory {
+      all["unix_socket_directories"] = "\(socketDirectory),\(readersDirectory)"
+      all.merge(try AccessFiles(server: self, user: user).write()) { $1 }
+    }
     return all.sorted { $0.key < $1.key }
   }
 

@@ -30,6 +30,8 @@ package struct EmbeddedServer: Sendable {
   /// Server parameters in place of `defaultSettings` or beside them.
   package let settings: [String: String]
   let binaries: [ServerBinaries]?
+  /// A folder for a second socket, at which everybody who may enter the folder is a reader.
+  let readersDirectory: String?
 
   /// - Parameters:
   ///   - directory: the folder of the cluster. Made on first use, with its parents; otherwise empty
@@ -38,12 +40,16 @@ package struct EmbeddedServer: Sendable {
   ///     starts. An existing cluster takes the first of its own version.
   ///   - settings: server parameters by name; they win over the defaults. `fsync=off` also makes
   ///     `initdb` skip its own.
+  ///   - readersDirectory: a folder that is there, for a socket of readers. With it the server asks
+  ///     the system who connects as any other role: root and its own user may, as candled's.
   package init(
-    directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:]
+    directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:],
+    readersDirectory: String? = nil
   ) {
     self.directory = Self.absolute(directory)
     self.binaries = binaries
     self.settings = settings
+    self.readersDirectory = readersDirectory
   }
 
   /// Makes the cluster if there is none, starts its server if it is not running, and makes the

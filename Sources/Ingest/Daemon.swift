@@ -167,7 +167,7 @@ package struct DaemonHandle: Sendable {
 extension Settings {
   /// The private cluster, for when `store.url` is not set; whether it is running or not.
   package var embeddedServer: EmbeddedServer {
-    EmbeddedServer(directory: self.serverPath)
+    EmbeddedServer(directory: self.serverPath, readersDirectory: self.storeReadersSocket)
   }
 }
 

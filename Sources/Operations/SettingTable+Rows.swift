@@ -23,6 +23,9 @@ package struct StorageSettings: Sendable {
   package let storeDataDirectory = Setting.optionalString(
     "store.data_directory", unset: "as the server names it, if it is on this machine",
     help: "A folder on the database's disk: closed months are re-clustered while it has room.")
+  package let storeReadersSocket = Setting.optionalString(
+    "store.readers_socket", unset: "root alone reads the embedded PostgreSQL",
+    help: "Folder of a socket at which the embedded PostgreSQL is read: by all who may enter it.")
   package let journalDirectory = Setting.optionalString(
     "journal.directory", unset: "journal in state_directory",
     help: "Folder of the journal.")

@@ -5,6 +5,7 @@ package enum DatabaseRole {
   package static let reader = "candled_reader"
   /// The gateway.
   package static let app = "candled_app"
+  package static let appOwner = "candled_app_owner"
 
   /// Of a row `r` of pg_roles, for SQL: neither a superuser nor the daemon.
   package static let isReader =

@@ -10,17 +10,23 @@ package struct SchemaVersion: Sendable {
   package let current: Int
   /// The program whose `schema apply` applies it.
   let program: String
+  /// The role that may read it.
+  let readerRole: String
 
-  package init(schema: String, title: String, current: Int, program: String) {
+  package init(
+    schema: String, title: String, current: Int, program: String, readerRole: String
+  ) {
     self.schema = schema
     self.title = title
     self.current = current
     self.program = program
+    self.readerRole = readerRole
   }
 
   /// Of schema.sql.
   package static let candled = SchemaVersion(
-    schema: "candled", title: "schema", current: 9, program: "candled")
+    schema: "candled", title: "schema", current: 9, program: "candled",
+    readerRole: "candled_reader")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.
   package func require(_ connection: PostgresConnection) throws(StoreError) {
@@ -30,7 +36,9 @@ package struct SchemaVersion: Sendable {
     } catch  where error.code == .operatorNeeded || error.code == .malformed {
       throw StoreError(
         .schemaMismatch,
-        message: "the database has no \(schema) schema: run `\(program) schema apply`",
+        message: error.sqlState == StoreError.insufficientPrivilege
+          ? "this login may not read the \(schema) schema: grant it the role \(readerRole)"
+          : "the database has no \(schema) schema: run `\(program) schema apply`",
         sqlState: error.sqlState, context: "schema check")
     }
     if found != current {

@@ -5,6 +5,7 @@ import Market
 extension StoreError {
   /// PostgreSQL's errcodes table.
   package static let lockNotAvailable = "55P03"
+  static let insufficientPrivilege = "42501"
   private static let readOnly = "25006"
 
   /// The server, or the transaction, takes no writes: a standby says so.

@@ -105,6 +105,17 @@ import Testing
         == "the database has no candled_app schema: run `candled-gateway schema apply`")
   }
 
+  @Test func `a login without rights is told which role it lacks`() throws {
+    let database = try AppDatabase()
+    let url = try database.store.url(memberOf: "candled_reader")
+    let error = #expect(throws: StoreError.self) {
+      try AppConnection(url: url, application: "test")
+    }
+    #expect(
+      error?.message
+        == "this login may not read the candled_app schema: grant it the role candled_app")
+  }
+
   @Test func `every table and column that needs one has a comment, and all has one owner`() throws {
     let database = try AppDatabase()
     let silent = try database.store.execute(

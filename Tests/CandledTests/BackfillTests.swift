@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Foundation
 import Glibc
 import Journal
 import Ledgers
@@ -117,6 +118,21 @@ private struct Past {
     let again = try past.run(arguments + ["--resume"])
     #expect(again.status == 0 && again.errors.contains("0 of 2 chunks to do"))
     #expect(past.exchange.requestsAnswered == asked)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root may give a folder away"))
+  func `of root in a service's folder leaves nothing that the service could not open`() throws {
+    let past = try Past()
+    // Who may also enter the folder of the test's database.
+    let owner = try #require(getpwnam("postgres")).pointee.pw_uid
+    #expect(chown(past.folder, owner, .max) == 0)
+    let run = try past.run(["backfill"] + past.symbols(1) + ["--from", "\(past.history.days[0])"])
+    #expect(run.status == 0, "\(run.errors)")
+    let owners = try FileManager.default.subpathsOfDirectory(atPath: past.folder).map {
+      try FileManager.default.attributesOfItem(atPath: "\(past.folder)/\($0)")[.ownerAccountID]
+        as? Int
+    }
+    #expect(owners.count > 3 && owners.allSatisfy { $0 == Int(owner) })
   }
 
   @Test func `leaves a running daemon its budget, and asks beside no other command`() throws {

@@ -155,6 +155,31 @@ import Testing
     #expect(process.st_uid == folder.st_uid)
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root may be somebody else"))
+  func `who may enter the folder of readers reads, and is nobody else`() throws {
+    let readers = try PrivateCluster.freshDirectory()
+    // The server's user and everybody: a group would need a user of the test's own.
+    chmod(readers, 0o777)
+    let server = EmbeddedServer(
+      directory: try PrivateCluster.freshDirectory(), settings: Self.quick,
+      readersDirectory: readers)
+    defer { try? server.stopImmediately() }
+    try server.start()
+    try Schema.apply(url: server.ownerConnectionString)
+    func asks(_ sql: String, as role: String, in folder: String = readers) -> Bool {
+      shell(
+        "setpriv --reuid=nobody --clear-groups psql -qAtc '\(sql)' "
+          + "'host=\(folder) dbname=candled user=\(role)' >/dev/null 2>&1") == 0
+    }
+    #expect(asks("select count(*) from latest", as: "candled_reader"))
+    #expect(!asks("select count(*) from quote", as: "candled_reader"))
+    for role in ["postgres", "candled", "candled_owner"] { #expect(!asks("select 1", as: role)) }
+    #expect(!asks("select 1", as: "candled_reader", in: server.socketDirectory))
+    for address in [server.connectionString, server.ownerConnectionString] {
+      #expect(try Session(address).value("select 1") == "1")
+    }
+  }
+
   @Test func `nobody else may enter the folder of a cluster`() throws {
     var folder = stat()
     #expect(stat(try PrivateCluster.shared().server.directory, &folder) == 0)

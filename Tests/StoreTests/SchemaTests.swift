@@ -169,6 +169,23 @@ import Testing
     ("alter function changes security invoker", "unexpected: function changes(after_seq bigint"),
     ("grant select on candle_2026_07 to candled_reader", "unexpected: grant SELECT on table can"),
     ("alter table candle_2026_07 owner to candled", "unexpected: owner of table candle_2026_07"),
+    (
+      "do $$ begin execute format('alter database %I reset all', current_database()); end $$",
+      "missing: setting of the database: search_path"
+    ),
+    (
+      "revoke execute on function pg_try_advisory_lock(bigint) from public, candled",
+      "missing: right of candled: execute pg_try_advisory_lock(bigint)"
+    ),
+    (
+      """
+      do $$
+      begin
+        execute format('revoke temporary on database %I from public, candled', current_database());
+      end
+      $$
+      """, "missing: right of candled: temporary tables in the database"
+    ),
   ]
 
   @Test(arguments: alterations.map(\.sql))

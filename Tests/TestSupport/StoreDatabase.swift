@@ -30,6 +30,16 @@ package struct StoreDatabase: Sendable {
     url = try cluster.freshDatabase(named: "store", template: Self.template) { url in
       try Schema.apply(url: url, sources: SourceRegistry.rows)
     }
+    // A copy has all of its template but the settings.
+    try execute(
+      """
+      do $$
+      begin
+        execute format('alter database %I set search_path to candled, public', current_database());
+        execute format('alter database %I set timezone to %L', current_database(), 'Asia/Shanghai');
+      end
+      $$
+      """)
   }
 
   package static let daemonRole = EmbeddedServer.userName
