@@ -27,14 +27,11 @@ package struct SourceCredentials: Sendable {
       } catch {
         throw error.about(declared.file.declaration.key)
       }
-      for entry in declared.requestsPerDay == nil ? Array(entries.prefix(1)) : entries {
-        let words = entry.map { $0.reveal() }
-        bySource[source.name, default: []].append(
-          Key(
-            label: Self.label(source.name, secret: words[0]),
-            credentials: FeedCredentials(words: words)))
-        secrets += entry
-      }
+      let used = declared.requestsPerDay == nil ? Array(entries.prefix(1)) : entries
+      let words = used.map { $0.map { $0.reveal() } }
+      bySource[source.name] = zip(Self.labels(source.name, secrets: words.map { $0[0] }), words)
+        .map { Key(label: $0, credentials: FeedCredentials(words: $1)) }
+      secrets += entries.joined()
     }
   }
 
@@ -55,10 +52,19 @@ package struct SourceCredentials: Sendable {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// 24 bits of a hash: enough to tell a handful apart, too few to tell anything else.
-  private static func label(_ prefix: String, secret: String) -> String {
-    let hash = StableHash(of: secret).value
-    let digits = String((hash ^ (hash >> 32)) & 0xFF_FFFF, radix: 16)
-    return "\(prefix)-" + String(repeating: "0", count: 6 - digits.utf8.count) + digits
+  /// 24 bits of a hash: enough to tell a handful apart, too few to tell anything else. Keys that
+  /// have these in common get 48.
+  static func labels(_ prefix: String, secrets: [String]) -> [String] {
+    let hashes = secrets.map { StableHash(of: $0).value }
+    let short = hashes.map { digits(($0 ^ ($0 >> 32)) & 0xFF_FFFF, count: 6) }
+    let counts = Dictionary(short.map { ($0, 1) }, uniquingKeysWith: +)
+    return zip(short, hashes).map { label, hash in
+      "\(prefix)-" + (counts[label] == 1 ? label : digits(hash & 0xFFFF_FFFF_FFFF, count: 12))
+    }
+  }
+
+  private static func digits(_ value: UInt64, count: Int) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: count - digits.utf8.count) + digits
   }
 }

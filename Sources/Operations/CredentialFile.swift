@@ -11,13 +11,15 @@ import Glibc
 package enum CredentialFile {
   /// The entries of the file at `path`: each line's words, without blank lines and `#` comments.
   /// - Parameter words: how many words a line must have.
-  /// - Throws: the file cannot be read, others can read it too, or a line has other words.
+  /// - Throws: the file cannot be read, others can read it too, a line has other words, or its
+  ///   first word, which a key is known by, is that of an earlier line.
   package static func load(
     _ name: String, words: Int
   ) throws(ConfigurationError) -> [[Secret]] {
     let path = try resolve(name)
     try refuseOpenOne(path)
     var entries: [[Secret]] = []
+    var numbers: [Substring: Int] = [:]
     let lines = try ConfigurationFile.read(path).split(omittingEmptySubsequences: false) {
       $0.isNewline
     }
@@ -27,6 +29,10 @@ package enum CredentialFile {
       guard found.count == words, found.allSatisfy(isPrintable) else {
         let expected = words == 1 ? "one word" : "\(words) words"
         throw problem(path, line: index + 1, sentence: "expected \(expected) of printable ASCII")
+      }
+      if let earlier = numbers.updateValue(index + 1, forKey: found[0]) {
+        throw problem(
+          path, line: index + 1, sentence: "line \(index + 1) repeats line \(earlier)")
       }
       entries.append(found.map { Secret(String($0)) })
     }

@@ -84,12 +84,12 @@ package struct KeyRing: Sendable {
   static let alarmThrottles = 3
 
   /// - Parameter usage: the rows persisted before, of one key and day in the order written.
-  /// - Precondition: the labels differ and are labels.
+  /// - Precondition: the labels are labels. One that is repeated is one key.
   package init(_ configuration: KeyRingConfiguration, usage: [KeyUsage] = []) {
-    precondition(Set(configuration.labels).count == configuration.labels.count)
     precondition(configuration.labels.allSatisfy(KeyUsage.isLabel))
     self.configuration = configuration
-    keys = configuration.labels.map { Key(label: $0) }
+    var seen = Set<String>()
+    keys = configuration.labels.filter { seen.insert($0).inserted }.map { Key(label: $0) }
     let seconds = configuration.rateLimitSecondsMin
     backoff = Backoff(
       baseMilliseconds: seconds * 1_000,

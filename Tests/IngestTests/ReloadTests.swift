@@ -146,6 +146,23 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(report.reload?.refused == 1 && report.reload?.accepted == 0)
   }
 
+  @Test func `the same licence twice is refused by check, start and reload, with its line`()
+    async throws
+  {
+    let path = file.folder + "/licences"
+    try file.write("ABC\nDEF\n", to: path)
+    #expect(chmod(path, 0o600) == 0)
+    let text = file.text + "\n[mairui]\nlicence_file = \"\(path)\"\n"
+    #expect(try await reload(text).isAccepted)
+    let kept = daemon.configuration.credentials
+    try file.write("ABC\n# ours\nABC\n", to: path)
+    let problem = try #require(try file.read().problem)
+    #expect(problem.detail.contains("\(path):3: mairui.licence_file: line 3 repeats line 1"))
+    let verdict = try await reload(text)
+    #expect(verdict.problem?.contains("line 3 repeats line 1") == true)
+    #expect(daemon.configuration.credentials.sourcesChanged(to: kept).isEmpty)
+  }
+
   @Test func `check and reload agree on every mutant, and what is refused changes nothing`()
     async throws
   {

@@ -30,6 +30,9 @@ import Testing
     ("canary-1 canary-2\n", 1, "1: expected one word of printable ASCII"),
     ("# x\ncanary-1\n", 2, "2: expected 2 words of printable ASCII"),
     ("canary-é\n", 1, "1: expected one word of printable ASCII"), ("#\n", 1, "contains no entry"),
+    ("canary-1\ncanary-1\n", 1, "2: line 2 repeats line 1"),
+    ("canary-1 # a\n\n# b\ncanary-1\n", 1, "4: line 4 repeats line 1"),
+    ("canary-1 canary-2\ncanary-1 canary-3\n", 2, "2: line 2 repeats line 1"),
   ])
   func `a bad line is named and not repeated`(
     _ text: String, _ words: Int, _ expected: String
