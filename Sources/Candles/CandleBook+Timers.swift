@@ -55,9 +55,9 @@ struct Timer: Sendable, Hashable {
 }
 
 extension CandleRules {
-  /// The timers of a day, in order of time.
+  /// The timers of a day in order of time, those of one second in order of their minutes.
   var timers: [Timer] {
-    var timers = [Timer(secondOfDay: dayEndSecondOfDay, kind: .dayEnd)]
+    var timers: [Timer] = []
     for minute in 0..<hours.minutesPerDay {
       let grace =
         hours.closing(ofMinute: minute)
@@ -66,6 +66,7 @@ extension CandleRules {
       timers.append(
         Timer(secondOfDay: grace + sourceTimeoutSeconds, kind: .sourceTimeout(minute: minute)))
     }
+    timers.append(Timer(secondOfDay: dayEndSecondOfDay, kind: .dayEnd))
     return timers.sorted { $0.secondOfDay < $1.secondOfDay }
   }
 }
@@ -73,22 +74,25 @@ extension CandleRules {
 extension CandleBook {
   /// The next moment at which `advance(to:)` has something to decide.
   package var nextDeadline: Timestamp? {
-    guard let day = progress.day, let timer = nextTimer(on: day) else { return nil }
-    return rules.hours.moment(on: day, secondOfDay: timer.secondOfDay)
+    guard let day = progress.day, let next = timersDue(on: day).first else { return nil }
+    return rules.hours.moment(on: day, secondOfDay: next.secondOfDay)
   }
 
   /// Carries out every timer that has come due. Call it with the receive time of each answer
   /// before its rows are observed, and at `nextDeadline` when no answer comes.
   package mutating func advance(to now: Timestamp) {
-    while let day = progress.day, let timer = nextTimer(on: day) {
-      let due = rules.hours.moment(on: day, secondOfDay: timer.secondOfDay)
+    while let day = progress.day, let next = timersDue(on: day).first {
+      let due = rules.hours.moment(on: day, secondOfDay: next.secondOfDay)
       if due > now { return }
-      run(timer.kind, on: day)
+      for timer in timersDue(on: day).prefix(while: { $0.secondOfDay == next.secondOfDay }) {
+        run(timer.kind, on: day)
+      }
       timersDoneThrough = due
     }
   }
 
-  private func nextTimer(on day: TradingDay) -> Timer? {
+  /// Those not carried out yet.
+  private func timersDue(on day: TradingDay) -> ArraySlice<Timer> {
     let done = rules.hours.clock.second(of: timersDoneThrough, on: day)
     var low = 0
     var high = timers.count
@@ -96,7 +100,7 @@ extension CandleBook {
       let middle = (low + high) / 2
       if timers[middle].secondOfDay <= done { low = middle + 1 } else { high = middle }
     }
-    return low < timers.count ? timers[low] : nil
+    return timers[low...]
   }
 
   /// The first snapshot of a new market day: timers that lie behind it have nothing to decide. The

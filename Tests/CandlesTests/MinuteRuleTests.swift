@@ -15,6 +15,26 @@ import Testing
     #expect(tape.minute("09:31")?.row == "10.02 10.02 10.02 10.02 50 500")
   }
 
+  @Test(arguments: [("11:29", "11:30:57"), ("14:59", "15:00:57")])
+  func `the last minute of a session is final in time beside the time-out of another`(
+    _ minute: String, _ last: String
+  ) throws {
+    var rules = CandleRules()
+    // Two minutes after its end a minute is given up: as the grace of the one that ends a session
+    // is over, so is the time of the one before it.
+    rules.sourceTimeoutSeconds = 120 - rules.graceSeconds
+    var tape = Tape()
+    tape.book = CandleBook(rules: rules)
+    let hour = minute == "11:29" ? "11:2" : "14:5"
+    for clock in ["7:00", "7:57", "8:57"] {
+      try tape.see(hour + clock, last: "10.00", volume: 100 + Int64(clock.count))
+    }
+    try tape.see(minute + ":57", last: "10.00", volume: 200)
+    try tape.see(last, last: "10.00", volume: 200)
+    tape.advance(to: minute == "11:29" ? "11:31:00" : "15:01:00")
+    #expect(tape.minute(minute)?.volume == ExactDecimal(95))
+  }
+
   @Test func `the opening auction folds into the first minute with the day's own open`() throws {
     var tape = Tape()
     try tape.see("09:20:00", last: "0.00", volume: 0)
