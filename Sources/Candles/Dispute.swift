@@ -87,13 +87,23 @@ struct GapChanges: Sendable, Hashable {
   /// Later changes; a gap opened and closed in between leaves nothing.
   mutating func append(_ later: GapChanges) {
     opened += later.opened
-    for gap in later.closed {
-      if let place = opened.lastIndex(of: gap) {
-        opened.remove(at: place)
-      } else {
-        closed.append(gap)
-      }
+    closed += opened.removeThose(in: later.closed)
+  }
+}
+
+extension [Gap] {
+  /// Takes out each of `closed` once, in one pass: an outage opens one an instrument.
+  /// - Returns: those that are not among these, in their order.
+  package mutating func removeThose(in closed: [Gap]) -> [Gap] {
+    if closed.isEmpty || isEmpty { return closed }
+    var left = Dictionary(closed.map { ($0, 1) }, uniquingKeysWith: +)
+    let take = { (gap: Gap) in
+      guard let count = left[gap], count > 0 else { return false }
+      left[gap] = count - 1
+      return true
     }
+    removeAll(where: take)
+    return closed.filter(take)
   }
 }
 

@@ -43,13 +43,7 @@ struct PendingRows: Sendable {
   /// What was opened and closed between two commits was never there.
   private mutating func add(gaps opened: [Gap], closed: [Gap]) {
     commit.gaps += opened
-    for gap in closed {
-      if let place = commit.gaps.lastIndex(of: gap) {
-        commit.gaps.remove(at: place)
-      } else {
-        commit.closedGaps.append(gap)
-      }
-    }
+    commit.closedGaps += commit.gaps.removeThose(in: closed)
   }
 
   /// Hands everything over and begins anew; the counts go on.
