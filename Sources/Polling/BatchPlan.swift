@@ -25,7 +25,7 @@ package struct BatchPlan: Sendable {
   }
 
   /// Takes a new list: what stays keeps its group, what is new fills the groups up.
-  /// - Precondition: the symbols fit into 65 536 groups.
+  /// Where they are more than groups of that size have numbers for, groups are larger.
   package mutating func replace(with symbols: [Symbol]) {
     var added: [Symbol] = []
     var wanted = Set<Symbol>()
@@ -35,23 +35,27 @@ package struct BatchPlan: Sendable {
     let known = Set(groups.joined())
     groups = groups.map { group in group.filter(wanted.contains) }
     added.removeAll(where: known.contains)
-    fill(with: added)
+    let symbolsMin = (wanted.count + Self.groupsMax - 1) / Self.groupsMax
+    fill(with: added, room: max(symbolsMax - 1, symbolsMin))
     while groups.last?.isEmpty == true { groups.removeLast() }
     // The heartbeat alone is a batch too, if it was asked for.
     if groups.isEmpty, symbols.contains(referenceSymbol) { groups = [[]] }
-    precondition(groups.count <= Int(UInt16.max) + 1)
   }
 
-  private mutating func fill(with added: [Symbol]) {
+  /// The last number is that of probes.
+  private static let groupsMax = Int(UInt16.max)
+
+  /// - Parameter room: in a group, without the heartbeat.
+  private mutating func fill(with added: [Symbol], room: Int) {
     var rest = added[...]
     for index in groups.indices where !rest.isEmpty {
-      let room = symbolsMax - 1 - groups[index].count
-      groups[index] += rest.prefix(room)
-      rest = rest.dropFirst(room)
+      let left = max(room - groups[index].count, 0)
+      groups[index] += rest.prefix(left)
+      rest = rest.dropFirst(left)
     }
     while !rest.isEmpty {
-      groups.append(Array(rest.prefix(symbolsMax - 1)))
-      rest = rest.dropFirst(symbolsMax - 1)
+      groups.append(Array(rest.prefix(room)))
+      rest = rest.dropFirst(room)
     }
   }
 

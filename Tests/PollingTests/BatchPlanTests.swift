@@ -17,6 +17,19 @@ import Testing
     #expect(Array(plan.groups.joined()) == symbols(5_400))
   }
 
+  @Test func `more symbols than small groups have numbers for get larger groups`() {
+    let all = symbols(100_000)
+    var plan = BatchPlan(
+      Array(all.prefix(60_000)), referenceSymbol: referenceSymbol(), symbolsMax: 2)
+    #expect(plan.groups.count == 60_000 - (all.prefix(60_000).contains(referenceSymbol()) ? 1 : 0))
+    let before = plan.groups.prefix(10)
+    plan.replace(with: all)
+    // The highest number is that of probes.
+    #expect(plan.groups.count <= Int(UInt16.max) && plan.groups.map(\.count).max() == 2)
+    #expect(zip(before, plan.groups).allSatisfy { $1.starts(with: $0) })
+    #expect(Set(plan.groups.joined()) == Set(all).subtracting([referenceSymbol()]))
+  }
+
   @Test func `a symbol named twice is asked for once`() {
     let plan = BatchPlan(symbols(3) + symbols(3), referenceSymbol: referenceSymbol())
     #expect(plan.groups == [symbols(3)])
