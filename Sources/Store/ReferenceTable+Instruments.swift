@@ -107,6 +107,7 @@ extension ReferenceTable {
     commit.base.candles = try keep(commit.base.candles) { .init("candle", of: $0) }
     commit.base.revisions = try keep(commit.base.revisions) { .init("revision", of: $0.candle) }
     commit.base.gaps = try keep(commit.base.gaps, sketch: \.sketch)
+    commit.base.closedGaps = try keep(commit.base.closedGaps, sketch: \.sketch)
     commit.base.certificates = try keep(commit.base.certificates, sketch: \.sketch)
     commit.base.bars = try keep(commit.base.bars, sketch: \.sketch)
     commit.base.reference.factors = try keep(

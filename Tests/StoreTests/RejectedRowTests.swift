@@ -81,6 +81,27 @@ import Testing
     #expect(row[1]?.contains("high=0.001") == true)
   }
 
+  @Test func `a gap closes also where the database refuses its instrument`() async throws {
+    let (database, writer) = try await strictDatabase()
+    try database.execute(
+      "alter table candled.instrument add constraint unwanted check (symbol <> 'sh600001')")
+    let gaps = (0..<2).map { number in
+      Gap(
+        symbol: StoreSamples.symbol(number), tradingDay: StoreSamples.day,
+        from: StoreSamples.start, to: StoreSamples.start.adding(seconds: 60), volume: .zero,
+        turnover: .zero, cause: .outage)
+    }
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    commit.gaps = gaps
+    #expect(try await writer.commit(commit).seq == 1)
+    #expect(try database.value("select count(*) from candled.gap where known_to is null") == "1")
+    commit = Commit(position: JournalPosition(2), knownAt: StoreSamples.start.adding(seconds: 9))
+    commit.closedGaps = gaps
+    #expect(try await writer.commit(commit).seq == 2)
+    #expect(try database.value("select count(*) from candled.gap where known_to is null") == "0")
+    #expect(try database.value("select position from candled.journal_position") == "2")
+  }
+
   @Test func `a certificate over a refused minute shows what is missing`() async throws {
     let (database, writer) = try await strictDatabase()
     var samples = StoreSamples(seed: 42)
