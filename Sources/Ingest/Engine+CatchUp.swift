@@ -52,9 +52,30 @@ extension Engine {
     }
   }
 
+  /// A list of a whole market comes in 70 pages, 20 a minute.
+  private static let listSecondsMax: Int64 = 900
+
+  /// Gathers again what came of lists in pages before the stored position.
+  private func recallLists() throws(JournalError) {
+    let directory = parts.journalDirectory
+    let stored = pipeline.position
+    var first: JournalPosition?
+    try JournalReader.heads(
+      in: directory, since: pipeline.knownAt.adding(seconds: -Self.listSecondsMax)
+    ) { head in
+      if first == nil, head.position <= stored, head.isOfListPage { first = head.position }
+    }
+    guard let first else { return }
+    let reader = try JournalReader(
+      directory: directory, after: JournalPosition(first.sequence - 1))
+    while let (position, entry) = try reader.next(), position <= stored { pipeline.recall(entry) }
+  }
+
   /// Takes up reading where the store stands.
   func beginCatchUp() throws {
     guard parts.journal.lastPosition > pipeline.position else { return }
+    // What is damaged there is reported by who reads on.
+    try? recallLists()
     do throws(JournalError) {
       interpretation.catchUp = try JournalReader(
         directory: parts.journalDirectory, after: pipeline.position)
@@ -113,6 +134,20 @@ extension Engine {
         )
       }
       saved()
+    }
+  }
+}
+
+extension JournalHead {
+  /// The answer to a request for a page of a list, or for how many rows it has.
+  fileprivate var isOfListPage: Bool {
+    guard kind == .response, let definition = SourceRegistry.known(source),
+      let lists = definition.lists, lists.pageRows != nil
+    else { return false }
+    return lists.parts.contains { part in
+      [.listCount(part), .listPage(part, page: 1)].contains { (query: FeedQuery) in
+        definition.journalKey(of: query) == key
+      }
     }
   }
 }

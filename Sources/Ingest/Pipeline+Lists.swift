@@ -37,16 +37,24 @@ extension Pipeline {
     switch feedRequest.query {
     case .list(let part): offer(list, part: part, in: entry, into: &found)
     case .listPage(let part, let page):
-      collections[part]?.pages[page] = list
-      guard let pageRows = feedRequest.definition.lists?.pageRows,
-        let collection = collections[part],
-        let whole = collection.whole(rowsPerPage: pageRows)
-      else { return }
-      collections[part] = nil
-      offer(whole, part: part, missing: collection.missing(from: whole), in: entry, into: &found)
+      guard let whole = collect(list, page: page, of: part, in: feedRequest) else { return }
+      offer(whole.list, part: part, missing: whole.missing, in: entry, into: &found)
     case .names: nameUSEquities(list)
     default: break
     }
+  }
+
+  /// - Returns: the list, once this is the last of its pages that was missing.
+  private mutating func collect(
+    _ page: InstrumentList, page number: Int, of part: ListPart, in feedRequest: FeedRequest
+  ) -> (list: InstrumentList, missing: Int)? {
+    collections[part]?.pages[number] = page
+    guard let pageRows = feedRequest.definition.lists?.pageRows,
+      let collection = collections[part],
+      let whole = collection.whole(rowsPerPage: pageRows)
+    else { return nil }
+    collections[part] = nil
+    return (whole, collection.missing(from: whole))
   }
 
   private mutating func offer(
@@ -134,6 +142,19 @@ extension UniverseChange {
 // MARK: - After a restart
 
 extension Pipeline {
+  /// Takes in what the stored state has passed of a list that may not have been whole: pages are no
+  /// part of it, and the last one may follow.
+  mutating func recall(_ entry: JournalEntry) {
+    guard let feedRequest = entry.feedRequest else { return }
+    switch (feedRequest.query, Pipeline.feedResponse(entry, calendar: calendar)) {
+    case (.listCount(let part), .listCount(let count)):
+      collections[part] = ListCollection(expected: count)
+    case (.listPage(let part, let number), .list(let page)):
+      _ = collect(page, page: number, of: part, in: feedRequest)
+    default: break
+    }
+  }
+
   mutating func restore(_ stored: StoredState, limits: UniverseLimits) {
     universe = Universe(
       limits: limits, members: stored.instruments.compactMap(UniverseMember.init),

@@ -5,6 +5,7 @@
 import Market
 
 package struct JournalHead: Sendable {
+  package var position: JournalPosition
   package var kind: EntryKind
   package var source: Source
   package var key: String
@@ -25,10 +26,10 @@ extension JournalReader {
     let decoder = try EntryDecoder()
     for segment in try latest(in: directory, since: moment) {
       let scanner = try SegmentScanner(segment, in: directory)
-      while case .frame = try scanner.step() {
-        guard let head = scanner.withPayload({ JournalHead($0, decoder: decoder) }) else {
-          continue
-        }
+      while case .frame(let header) = try scanner.step() {
+        let position = JournalPosition(header.sequence)
+        let made = scanner.withPayload { JournalHead($0, at: position, decoder: decoder) }
+        guard let head = made else { continue }
         if head.receivedAt >= moment { body(head) }
       }
     }
@@ -51,11 +52,14 @@ extension JournalReader {
 
 extension JournalHead {
   /// nil when the payload does not make an entry.
-  fileprivate init?(_ payload: UnsafeRawBufferPointer, decoder: EntryDecoder) {
+  fileprivate init?(
+    _ payload: UnsafeRawBufferPointer, at position: JournalPosition, decoder: EntryDecoder
+  ) {
     guard let meta = EntryMeta(payload) else { return nil }
     let key = payload[EntryMeta.byteCount..<meta.dataOffset]
     self.init(
-      kind: meta.kind, source: meta.source, key: String(decoding: key, as: UTF8.self),
+      position: position, kind: meta.kind, source: meta.source,
+      key: String(decoding: key, as: UTF8.self),
       receivedAt: meta.receivedAt, status: meta.status,
       request: meta.kind == .response ? nil : decoder.decode(payload)?.request)
   }
