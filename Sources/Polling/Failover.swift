@@ -86,11 +86,16 @@ package struct Failover: Sendable {
   private var beganAt: Timestamp
   private var accounts: [Source: Account] = [:]
   private var round: Round?
+  /// Since a stamp moved: rounds of which no source was better, for all stood still.
+  private var roundsInVain: Int64 = 0
   private var clock: SteadyClock
 
   static let soundSeconds: Int64 = 300
   /// Who served longer ago than this before a restart need not do so again.
   package static let holdSeconds: Int64 = 300
+  /// From then on an exchange that is shut is gone round once in 80 minutes. A probe with a newer
+  /// stamp ends the wait.
+  private static let roundsInVainMax: Int64 = 4
   /// Four probes; after a longer pause soundness is shown anew.
   static let probesApartSecondsMax: Int64 = 120
 
@@ -204,6 +209,7 @@ extension Failover {
     var account = accounts[source] ?? Account()
     if source == serving { account.batches.answered(batch, at: steady) }
     let isAdvancing = through.map { $0 > account.through ?? Timestamp(microseconds: .min) } ?? false
+    if isAdvancing { roundsInVain = 0 }
     if source == serving {
       if through == nil || isAdvancing { account.stillSince = nil }
       if isInSession, through != nil, account.stillSince == nil { account.stillSince = steady }
@@ -299,8 +305,11 @@ extension Failover {
     if let next = open.first(where: { round.tried[$0] == nil }) {
       return change(to: next, because: trouble, at: now)
     }
-    let heldUntil = steady.adding(seconds: Self.holdSeconds)
+    let heldUntil = steady.adding(seconds: Self.holdSeconds << roundsInVain)
     self.round?.heldUntil = heldUntil
+    if case .standingStill = trouble {
+      roundsInVain = min(roundsInVain + 1, Self.roundsInVainMax)
+    }
     let candidates = sources.filter { $0 == serving || open.contains($0) }
     let best = candidates.first { round.tried[$0] == true } ?? candidates.first
     return best.flatMap { $0 == serving ? nil : change(to: $0, because: .noneBetter, at: now) }

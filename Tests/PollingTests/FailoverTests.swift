@@ -141,12 +141,20 @@ struct SourceBench {
     #expect(change?.to == sources[1])
   }
 
-  @Test func `where the exchange stands still it goes round once in five minutes`() {
-    let still: [(seconds: Range<Int64>, fault: SourceBench.Fault)] = [(100..<3_700, .still)]
+  @Test func `where the exchange stands still it goes round ever less often`() {
+    let still: [(seconds: Range<Int64>, fault: SourceBench.Fault)] = [(100..<14_500, .still)]
     var bench = bench(2, [sources[0]: still, sources[1]: still])
-    bench.run(to: 3_700)
-    #expect(bench.changes.count <= 2 * 13 && bench.changes.count >= 2)
+    bench.run(to: 14_500)
+    // After 5, 10, 20, 40 and 80 minutes.
+    #expect(bench.changes.count <= 2 * 6 && bench.changes.count >= 2 * 5)
     #expect(bench.failover.serving == sources[0])
+  }
+
+  @Test func `who moves first after a standstill serves at once, however long it was`() {
+    var bench = bench(
+      2, [sources[0]: [(100..<20_000, .still)], sources[1]: [(100..<9_000, .still)]])
+    bench.run(to: 9_060)
+    #expect(bench.failover.serving == sources[1])
   }
 
   @Test func `out of session stamps may stand still`() {
