@@ -24,6 +24,8 @@ package struct Commit: Sendable {
   package var reference = ReferenceRows()
   /// The first day whose minutes their source still tells: what is open of earlier ones stays so.
   package var firstDayAvailable: TradingDay?
+  /// The position is stored even without a row: a finished segment of the journal waits for it.
+  package var storesPosition = false
 
   package init(position: JournalPosition, knownAt: Timestamp, bookState: [UInt8] = []) {
     self.position = position
@@ -31,7 +33,7 @@ package struct Commit: Sendable {
     self.bookState = bookState
   }
 
-  /// Whether there is no row to write. The position alone is not worth a transaction: replaying
+  /// Whether there is no row to write. The position alone is rarely worth a transaction: replaying
   /// entries that change nothing is free.
   package var isEmpty: Bool { quotes.isEmpty && isEmptyButForQuotes }
 

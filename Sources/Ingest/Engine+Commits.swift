@@ -13,7 +13,7 @@ package protocol CommitSink: Sendable {
   func load() async throws(StoreError) -> StoredState
   /// The instruments' days from `day` on that bars may make better.
   func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate]
-  /// Forgets changes of the feed that are past its horizon. Called once a day.
+  /// Forgets changes of the feed and refused rows that are past their horizons. Called once a day.
   func prune() async throws(StoreError)
 }
 
@@ -93,11 +93,19 @@ extension Engine {
   }
 
   private func isReadyToCommit(at steady: Timestamp) -> Bool {
-    guard pipeline.hasPendingRows || !commitState.staleHealth.isEmpty else { return false }
+    guard pipeline.hasPendingRows || !commitState.staleHealth.isEmpty || isSegmentWaiting else {
+      return false
+    }
     if !workers.isSweeping || waiting.isStopping { return true }
     let due = commitState.commitDue ?? steady.adding(milliseconds: limits.commitDelayMilliseconds)
     commitState.commitDue = due
     return due <= steady
+  }
+
+  /// A finished segment of the journal is interpreted as a whole, and the store stands within it.
+  private var isSegmentWaiting: Bool {
+    let finished = parts.journal.finishedPosition
+    return status.journal.committed < finished && finished <= pipeline.position
   }
 
   private func begin(at steady: Timestamp) {
@@ -132,6 +140,7 @@ extension Engine {
       workers.slots[$0].healthRow(at: now)
     }
     commitState.staleHealth = []
+    commit.storesPosition = isSegmentWaiting
     return commit
   }
 
@@ -141,7 +150,7 @@ extension Engine {
     case .success(let receipt):
       report(of: receipt)
       status.commits.record(receipt, of: commitState, endedAt: EngineClock.steadyNow())
-      saved()
+      saved(isStored: receipt.seq != nil || receipt.wasAlreadyStored)
     case .failure(let error) where error.code == .leaseLost:
       throw EngineError(error)
     case .failure(let error) where error.code == .positionConflict:
@@ -152,10 +161,12 @@ extension Engine {
     }
   }
 
-  func saved() {
+  /// - Parameter isStored: the store stands at its position now. A commit without rows leaves it
+  ///   where it was, and the journal must reach back to there.
+  func saved(isStored: Bool = true) {
     if commitState.failures > 0 { parts.log.notice("commits succeed again") }
     if let commit = commitState.commit {
-      status.journal.committed(through: commit.position)
+      if isStored { status.journal.committed(through: commit.position) }
       if !commit.daysEnded.isEmpty { notifyWorkers(.certified) }
       pruneChanges(on: commit.knownAt.shanghaiDay)
     }
@@ -185,7 +196,7 @@ extension Engine {
   /// - Parameter error: why old changes are still there; nil if they are gone.
   func finishPruning(_ error: StoreError?) {
     if error == nil, commitState.pruneAgainAt != nil {
-      parts.log.notice("old rows of the table change are deleted again")
+      parts.log.notice("old rows of the tables change and rejected are deleted again")
     }
     commitState.pruneAgainAt = nil
     guard let error else { return }
@@ -193,7 +204,7 @@ extension Engine {
     commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
     status.store.pruneFailures += 1
     parts.log.error(
-      "cannot delete old rows of the table change, will retry in an hour",
+      "cannot delete old rows of the tables change and rejected, will retry in an hour",
       metadata: ["error": "\(error)"])
   }
 

@@ -40,6 +40,10 @@ package final class JournalWriter {
   var healTriedAt: Int64?
   /// Segments begun since it was opened: that the number moved says it is time to forget some.
   package internal(set) var segmentsBegun = 0
+  /// The last entry of the finished segments: those may be deleted once the store has it.
+  package var finishedPosition: JournalPosition {
+    segment.map { JournalPosition($0.first - 1) } ?? .start
+  }
   /// Replaced in tests, to run out of space at a chosen byte.
   var systemWrite: (Int32, UnsafeRawBufferPointer, off_t) -> Int = { file, bytes, offset in
     pwrite(file, bytes.baseAddress, bytes.count, offset)

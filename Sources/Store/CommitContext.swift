@@ -127,7 +127,9 @@ struct SortedCommit {
   }
 
   /// Whether there is nothing to write.
-  var isEmpty: Bool { quotesToWrite.isEmpty && base.isEmptyButForQuotes }
+  var isEmpty: Bool {
+    quotesToWrite.isEmpty && base.isEmptyButForQuotes && !base.storesPosition
+  }
 }
 
 extension Array {

@@ -47,7 +47,7 @@ extension WriterSession {
     try writeRows(&commit, in: &context)
     try certificates.settle(commit.base, in: &context)
     if let chunk = commit.history?.chunk { try reference.write(chunk, in: context) }
-    if context.receipt.rows == 0 {
+    if context.receipt.rows == 0, !commit.base.storesPosition {
       // Committed rather than rolled back: only that empties the staging tables.
       try connection.execute("commit", context: CommitStep.commit)
       stored = true

@@ -38,6 +38,34 @@ import Testing
     #expect(await engine.status.journal.bytesOver == 0)
   }
 
+  @Test(arguments: [nil, 80_000] as [Int64?])
+  func `commits without a row free no segment that a restart would read`(_ diskBytes: Int64?)
+    async throws
+  {
+    var run = try EngineRun()
+    run.journal.segmentBytes = 20_000
+    run.limits.journalBytesMax = 60_000
+    let stored = Locked(Int64(0))
+    let missing = Locked(0)
+    let sink = MemorySink(
+      inspect: { [path = run.folder.path] commit in
+        let first = (try? JournalDirectory(path: path).segments())?.first?.first ?? 1
+        if first > stored.withLock({ $0 }) + 1 { missing.withLock { $0 += 1 } }
+        if commit.storesPosition { stored.withLock { $0 = commit.position.sequence } }
+      }, fate: { _ in .withoutRows })
+    let engine = try run.engine(sink) { journal in
+      if let diskBytes { journal.limitDisk(to: diskBytes) }
+    }
+    _ = try await engine.run()
+    #expect(missing.withLock { $0 } == 0)
+    // Nor does a segment wait for ever.
+    let kept = try JournalDirectory(path: run.folder.path).segments()
+    #expect(try #require(kept.first).first > 1)
+    let status = await engine.status.journal
+    #expect(status.committed.sequence == stored.withLock { $0 } && status.responsesDropped == 0)
+    #expect(await sink.commits < 40)
+  }
+
   @Test func `a full disk costs old segments before it costs an answer`() async throws {
     let calm = try EngineRun()
     let undisturbed = MemorySink()

@@ -42,7 +42,7 @@ import Testing
     _ = try await engine.run()
     #expect(await sink.prunes == 1)
     #expect(await engine.status.store.pruneFailures == 1)
-    #expect(run.lines?.count("cannot delete old rows of the table change") == 1)
+    #expect(run.lines?.count("cannot delete old rows of the tables change and rejected") == 1)
   }
 
   /// Each morning the previous close is another than the last price.
@@ -85,6 +85,18 @@ import Testing
       workers.forgetEarlierKeys()
       #expect((workers.upstream as? HTTPUpstream)?.keyCount == 1)
     }
+  }
+
+  @Test func `unequal keys whose labels are equal get longer ones, whatever their order`() throws {
+    let secrets = (0..<20_000).map { "licence-\($0)" }
+    let labels = SourceCredentials.labels("mairui", secrets: secrets)
+    #expect(Set(labels).count == secrets.count)
+    let long = labels.filter { $0.utf8.count == 19 }
+    #expect(long.count >= 2 && labels.allSatisfy(KeyUsage.isLabel))
+    #expect(labels.allSatisfy { [13, 19].contains($0.utf8.count) })
+    #expect(SourceCredentials.labels("mairui", secrets: secrets.reversed()) == labels.reversed())
+    let first = try #require(labels.firstIndex { $0.utf8.count == 13 })
+    #expect(SourceCredentials.labels("mairui", secrets: [secrets[first]]) == [labels[first]])
   }
 
   private func credentials(_ licence: String) throws -> SourceCredentials {
