@@ -1415,7 +1415,8 @@ create table if not exists rejected (
   payload_md5 uuid generated always as (md5(payload)::uuid) stored,
   unique (trading_day, source, symbol, reason, payload_md5)
 );
-comment on table rejected is 'Rows refused by the daemon or by a constraint, each once a day.';
+comment on table rejected is
+  'Rows refused by the daemon or by a constraint, each once a day; the latest 200,000.';
 comment on column rejected.id is 'In the order they were written.';
 comment on column rejected.received_at is
   'When it was first received; with the reason refused_by_store, the daemon''s clock.';
@@ -4078,6 +4079,24 @@ as $function$
 $function$;
 comment on function prune_changes is 'Deletes all but the last keep_rows changes; a day has 5,000.';
 
+create or replace function prune_rejections(keep_rows bigint default 200000)
+returns bigint
+language sql
+security definer
+set search_path = candled, pg_temp
+as $function$
+  with pruned as (
+    delete from rejected
+    where id <= (select max(id) from rejected) - greatest(keep_rows, 0)
+    returning id
+  )
+  select count(*)
+  from pruned
+$function$;
+comment on function prune_rejections is
+  'Deletes rejected rows but the last keep_rows numbers; a source that sends nothing else adds 20,000 '
+  'a day.';
+
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
 
@@ -4514,7 +4533,7 @@ begin
   grant select on schema_version, market, source, market_session to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
-    ensure_partition, keep_ranges, prune_changes, feed_identity, recluster_month, swap_month,
+    ensure_partition, keep_ranges, prune_changes, prune_rejections, feed_identity, recluster_month, swap_month,
     month_arrived, change_arrived
   from candled_reader;
   grant insert, update on

@@ -54,7 +54,7 @@ extension MetricTable {
       $0.status.commits.notifyFailures
     },
     counter(
-      "candled_prune_failures_total", help: "Failed deletions of old rows of the table change."
+      "candled_prune_failures_total", help: "Failed deletions of old rows of change and rejected."
     ) {
       $0.status.store.pruneFailures
     },

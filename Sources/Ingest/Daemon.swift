@@ -212,9 +212,12 @@ struct PersistentStore: CommitSink {
 
   /// The feed's horizon: about a month of commits.
   private static let changesKept: Int64 = 150_000
+  /// Ten days of a source that has changed its format, and years of one that has not.
+  private static let rejectionsKept: Int64 = 200_000
 
   func prune() async throws(StoreError) {
     _ = try await writer.pruneChanges(keepRows: Self.changesKept)
+    _ = try await writer.pruneRejections(keepRows: Self.rejectionsKept)
   }
 
   func repairCandidates(

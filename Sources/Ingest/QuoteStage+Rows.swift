@@ -281,9 +281,18 @@ struct RejectionMemory: Sendable {
     var reason: RejectionReason
   }
 
-  private struct Key: Hashable {
-    var kind: Kind
-    var payload: [UInt8]
+  /// A kilobyte a payload would be most of what a morning costs: a hash tells them apart.
+  struct Key: Hashable {
+    private var kind: Kind
+    private var payloadBytes: Int
+    private var payloadHash: StableHash
+
+    init(_ rejection: Rejection) {
+      kind = Kind(symbol: rejection.symbol, reason: rejection.reason)
+      payloadBytes = rejection.payload.count
+      payloadHash = StableHash()
+      payloadHash.combine(rejection.payload)
+    }
   }
 
   mutating func isNew(_ rejection: Rejection) -> Bool {
@@ -293,7 +302,7 @@ struct RejectionMemory: Sendable {
     let kind = Kind(symbol: rejection.symbol, reason: rejection.reason)
     guard seen.count < RejectionMemory.rowsPerDayMax,
       rows[kind, default: 0] < RejectionMemory.rowsPerKindMax,
-      seen.insert(Key(kind: kind, payload: rejection.payload)).inserted
+      seen.insert(Key(rejection)).inserted
     else { return false }
     rows[kind, default: 0] += 1
     return true

@@ -1,6 +1,6 @@
 /// FNV-1a of 64 bits: what is named by a hash must have the same name in every process, and Swift's
 /// own hashes differ from run to run. Tells things apart by accident, not against an adversary.
-public struct StableHash: Sendable {
+public struct StableHash: Sendable, Hashable {
   public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
   public init() {}
@@ -9,7 +9,9 @@ public struct StableHash: Sendable {
     combine(text)
   }
 
-  public mutating func combine(_ text: String) {
-    for byte in text.utf8 { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+  public mutating func combine(_ text: String) { combine(text.utf8) }
+
+  package mutating func combine(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
   }
 }

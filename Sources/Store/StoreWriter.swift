@@ -108,4 +108,10 @@ package actor StoreWriter {
   package func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
     try session.opened().pruneChanges(keepRows: keepRows)
   }
+
+  /// Forgets all but about the last `keepRows` rows that were refused.
+  /// - Returns: how many were forgotten.
+  package func pruneRejections(keepRows: Int64) throws(StoreError) -> Int64 {
+    try session.opened().pruneRejections(keepRows: keepRows)
+  }
 }

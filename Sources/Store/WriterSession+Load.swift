@@ -103,13 +103,23 @@ extension WriterSession {
 // MARK: horizon
 
 extension WriterSession {
-  private static let prune = Statement(
+  private static let pruneChanges = Statement(
     name: "prune_changes", sql: "select prune_changes($1::bigint)")
+  private static let pruneRejections = Statement(
+    name: "prune_rejections", sql: "select prune_rejections($1::bigint)")
 
   func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
+    try prune(Self.pruneChanges, keepRows: keepRows)
+  }
+
+  func pruneRejections(keepRows: Int64) throws(StoreError) -> Int64 {
+    try prune(Self.pruneRejections, keepRows: keepRows)
+  }
+
+  private func prune(_ statement: Statement, keepRows: Int64) throws(StoreError) -> Int64 {
     var parameters = WireParameters()
     parameters.add { $0.int64(keepRows) }
-    var row = try connection.run(Self.prune, with: parameters, context: "prune").row(0)
+    var row = try connection.run(statement, with: parameters, context: "prune").row(0)
     return try row.int64()
   }
 }

@@ -131,6 +131,34 @@ import Testing
     #expect(change.seq == 8)
   }
 
+  @Test func `refused rows have a horizon, too`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    #expect(try await writer.pruneRejections(keepRows: 3) == 0)
+    try database.execute(
+      """
+      insert into candled.rejected (received_at, trading_day, source, reason, detail, payload)
+      select now(), '2026-07-06', 1, 'malformed', '', n::text::bytea
+      from generate_series(1, 10) n
+      """)
+    #expect(try await writer.pruneRejections(keepRows: 3) == 7)
+    let kept = "string_agg(convert_from(payload, 'utf8'), ' ' order by id)"
+    #expect(try database.value("select \(kept) from candled.rejected") == "8 9 10")
+  }
+
+  @Test func `the position is stored without a row where that is asked for`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var commit = Commit(
+      position: JournalPosition(7), knownAt: Timestamp(seconds: 1_783_300_000), bookState: [1])
+    #expect(try await writer.commit(commit) == CommitReceipt())
+    #expect(try await writer.load().position == .start)
+    commit.storesPosition = true
+    #expect(try await writer.commit(commit).seq == 1)
+    let stored = try await writer.load()
+    #expect(stored.position == JournalPosition(7) && stored.bookState == [1])
+  }
+
   @Test func `another epoch is announced`() async throws {
     let database = try StoreDatabase()
     let client = try await CandledClient.connect(database.url)
