@@ -7,8 +7,7 @@ import Postgres
 import Store
 
 /// Whether the daemon does what it is there for just now: it leads, the store takes what it has,
-/// the journal takes what comes, the calendar knows today, and every source that is in its session
-/// is fresh.
+/// the journal takes what comes, and every source that is in its session is fresh.
 package struct Readiness: Sendable, Hashable {
   package var isReady: Bool { reasons.isEmpty }
   /// `ready`, or the first reason why not.
@@ -33,7 +32,6 @@ package struct Readiness: Sendable, Hashable {
     evaluate("store", trouble: report.storeTrouble ?? lag)
     let journalTrouble = engine.status.journal.fault.map { "cannot be written: \($0.rawValue)" }
     evaluate("journal", trouble: journalTrouble)
-    if engine.isTodayUnknown { fail("the trading calendar has ended, nothing is polled") }
     if engine.symbols > 0 { lines.append(engine.sessionText) }
     for source in engine.sources { evaluate(source, at: engine.now) }
   }
@@ -52,7 +50,7 @@ package struct Readiness: Sendable, Hashable {
     let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "no data yet"
     let sentence =
       "\(source.name) \(source.stateName), \(age), limit \(freshness.limitSeconds) s"
-      + (freshness.isInSession ? "" : ", out of session") + fault
+      + freshness.excuse + fault
     if freshness.isFresh { lines.append(sentence) } else { fail(sentence) }
   }
 

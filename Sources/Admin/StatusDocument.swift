@@ -186,7 +186,7 @@ extension SourceReport {
     let limit = "limit \(freshness?.limitSeconds ?? 0) s"
     let late = freshness?.stalenessSeconds.map { ", \($0) s behind (\(limit))" } ?? ""
     let role = isStandby ? ", standby" : servingSince == nil ? "" : ", serving"
-    let session = freshness?.isInSession == false ? ", out of session" : ""
+    let session = freshness?.excuse ?? ""
     return "\(stateName)\(role)\(late)\(session), \(counted(requests, "request")), "
       + counted(failures, "failure") + (fault.map { ": " + $0.advice(at: now) } ?? "")
   }

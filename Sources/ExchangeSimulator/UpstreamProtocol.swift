@@ -45,6 +45,8 @@ package struct SimulatedExchange {
   /// Latest moment asked for; the answer to a request that names none.
   var latest: Timestamp
   var requestsAnswered = 0
+  /// Days that its calendar file gains; nil where it stays as it is.
+  package var laterDays: LaterDays?
 
   /// - Parameters:
   ///   - from: the day of `history` that is lived through first, those before it being past; its

@@ -185,6 +185,11 @@ extension BarsWorker {
     case .sessions(let sessions):
       complaints[.reference] = nil
       plan.learn(sessions)
+      // A calendar without a day says no more than none.
+      if plan.knownThrough == nil {
+        calendarDue = day(at: now).advanced(by: 1)
+        isCalendarGivenUp = true
+      }
     case .candles(let page): handle(page, of: feedRequest, at: now, into: &actions)
     case .list(let list): seekTickers(in: list, into: &actions)
     case .refused(let refusal): refused(refusal, feedRequest: feedRequest, at: now, into: &actions)

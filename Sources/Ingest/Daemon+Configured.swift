@@ -48,7 +48,7 @@ extension Daemon {
       windows: PollWindow.windows(of: market, every: cadence / 1000), zone: market.zone,
       phaseMilliseconds: phase,
       spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
-      isTradingDay: { isListed ? TradingCalendar.shanghai.isTradingDay($0) : true })
+      isTradingDay: { isListed ? TradingCalendar.shanghai.mayTrade($0) : true })
   }
 
   var engineLimits: EngineLimits {

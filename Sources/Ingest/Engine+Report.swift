@@ -71,7 +71,7 @@ extension Engine {
     }
     switch slot.worker {
     case let quotes as QuotesWorker where !report.isStandby && !quotes.poller.symbols.isEmpty:
-      report.freshness = freshness(of: quotes, at: now)
+      report.freshness = freshness(of: quotes, health: slot.account.health, at: now)
     case let bars as BarsWorker: report.freshness = freshness(of: bars, at: now)
     default: break
     }
@@ -80,18 +80,25 @@ extension Engine {
 
   /// The newest row of the series counts, whichever source had it.
   private func freshness(
-    of quotes: QuotesWorker, at now: Timestamp
+    of quotes: QuotesWorker, health: SourceState?, at now: Timestamp
   ) -> SourceReport.Freshness? {
     guard let place = pipeline.place(of: quotes.source) else { return nil }
     let (calendar, hours) = (
       pipeline.stages[place].book.calendar, pipeline.stages[place].book.rules.hours
     )
-    return SourceReport.Freshness(
+    let (through, today) = (
+      workers.quotedThrough(quotes.source.instruments), hours.clock.day(at: now)
+    )
+    var freshness = SourceReport.Freshness(
       isInSession: calendar.isInSession(now, hours: hours),
-      stalenessSeconds: workers.quotedThrough(quotes.source.instruments).map {
+      stalenessSeconds: through.map {
         calendar.tradingSeconds(from: $0, to: now, hours: hours)
       },
       limitSeconds: limits.quotesStaleSecondsMax)
+    freshness.mayBeClosed =
+      calendar.status(of: today) == .unknown && health?.condition == .ok
+      && through.map { hours.clock.day(at: $0) < today } ?? false
+    return freshness
   }
 
   private func freshness(of bars: BarsWorker, at now: Timestamp) -> SourceReport.Freshness {
@@ -147,9 +154,11 @@ extension Pipeline {
     guard let progress = stages[0].book.certification else { return false }
     let today = now.shanghaiDay
     let isOver = now.shanghaiSecondOfDay >= Self.certifiedSecondOfDay
-    let ended =
-      calendar.isTradingDay(today) == true && isOver ? today : calendar.previous(before: today)
-    guard let ended else { return false }
+    // Beyond the calendar a day that has rows was a trading day.
+    let isTradingDay = calendar.isTradingDay(today) ?? (progress.newest == today)
+    let known = calendar.previous(before: min(today, calendar.lastDay.advanced(by: 1)))
+    let earlier = [known, progress.newest].compactMap { $0 }.filter { $0 < today }.max()
+    guard let ended = isTradingDay && isOver ? today : earlier else { return false }
     return progress.newest < ended || (progress.newest == ended && progress.closed == 0)
   }
 }

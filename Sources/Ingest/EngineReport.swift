@@ -32,9 +32,12 @@ package struct EngineReport: Sendable {
   /// The source of the first market's live quotes that serves; nil where none are requested.
   package var quotes: SourceReport? { sources.first { $0.isQuotes && !$0.isStandby } }
 
-  /// Nobody knows whether the mainland trades on this weekday: what is to be polled is not.
-  package var isTodayUnknown: Bool {
-    calendar.daysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
+  /// What is done on a weekday that the mainland's calendar does not contain; nil on others.
+  package var calendarNotice: String? {
+    guard calendar.daysLeft < 0, symbols > 0, !now.shanghaiDay.isWeekend else { return nil }
+    let ended = now.shanghaiDay.advanced(by: calendar.daysLeft)
+    return "waiting for the trading calendar, which ended on \(ended): today is recorded as a "
+      + "trading day"
   }
 
   /// What is on its way from the journal to the store.
@@ -97,10 +100,18 @@ package struct SourceReport: Sendable {
     /// nil if nothing has been seen yet.
     package var stalenessSeconds: Int64?
     package var limitSeconds: Int64
+    /// No calendar contains today, and a source that answers well has no row of it.
+    package var mayBeClosed = false
 
     /// Out of session there is nothing to be late for.
     package var isFresh: Bool {
-      !isInSession || stalenessSeconds.map { $0 <= limitSeconds } ?? false
+      !isInSession || mayBeClosed || stalenessSeconds.map { $0 <= limitSeconds } ?? false
+    }
+
+    /// For people: why it may be late.
+    package var excuse: String {
+      if !isInSession { return ", out of session" }
+      return mayBeClosed ? ", no row of today: the market may be closed" : ""
     }
 
     package init(isInSession: Bool, stalenessSeconds: Int64?, limitSeconds: Int64) {

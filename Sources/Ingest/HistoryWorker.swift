@@ -23,8 +23,9 @@ struct HistoryWorker: SourceWorker {
   private var factorsMissed: Set<FeedRequest> = []
   /// Requests for a list that are not answered yet; while there are some it is not begun anew.
   private var collecting: [ListPart: Int] = [:]
-  /// The calendar was asked for on that day.
-  private var calendarAskedOn: TradingDay?
+  private var calendarAskedAt: Timestamp?
+  /// The last day that it was known not to contain.
+  private var calendarMissedOn: TradingDay?
 
   /// One line for the host: a night of repairs is hours long, everything else goes first.
   private enum Priority {
@@ -40,6 +41,8 @@ struct HistoryWorker: SourceWorker {
   private static let repairPauseSeconds: Int64 = 600
   /// When, on days that lack next year's, the calendar is asked for.
   private static let calendarSecondOfDay = 8 * 3_600
+  /// How often on a weekday that it does not contain.
+  static let calendarPauseSeconds: Int64 = 300
 
   /// - Parameter lists: of the source's parts; of none where another source is asked.
   init(
@@ -227,16 +230,37 @@ extension HistoryWorker {
     work(.enqueued(jobs), at: now, into: &actions)
   }
 
-  /// Next year's days appear in late December; they are asked for once a day until they do. A
-  /// calendar that has ended certifies no day any more, so the plan wakes itself.
+  /// Next year's days appear between late December and the first days of January. They are asked
+  /// for once a day until they do, and every five minutes on a weekday that is not known: it is
+  /// recorded like a trading day, and may be none. A calendar that has ended certifies no day any
+  /// more, so the plan wakes itself.
   private mutating func askForCalendar(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
     guard hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
-    calendarWake = Timestamp(
-      day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
-    guard calendarAskedOn != today else { return }
-    calendarAskedOn = today
+    let isSupposed = calendar.status(of: today) == .unknown && calendar.mayTrade(today)
+    if isSupposed, calendarMissedOn != today {
+      calendarMissedOn = today
+      actions.append(
+        .alarm(
+          "the trading calendar ended on \(calendar.lastDay): \(today) is recorded as a trading "
+            + "day, and the calendar is requested every five minutes"))
+    }
+    let due = calendarAskedAt.map { calendarDue(after: $0, isSupposed: isSupposed) } ?? now
+    guard due <= now || calendarAskedAt.map({ $0 > now }) ?? true else {
+      calendarWake = due
+      return
+    }
+    calendarAskedAt = now
+    calendarWake = calendarDue(after: now, isSupposed: isSupposed)
     enqueue([.tradingDays], priority: Priority.calendar, at: now, into: &actions)
+  }
+
+  private func calendarDue(after asked: Timestamp, isSupposed: Bool) -> Timestamp {
+    let day = asked.shanghaiDay
+    let morning = { Timestamp(day: $0, secondOfDay: Self.calendarSecondOfDay) }
+    return isSupposed
+      ? max(asked.adding(seconds: Self.calendarPauseSeconds), morning(day))
+      : morning(day.advanced(by: 1))
   }
 }

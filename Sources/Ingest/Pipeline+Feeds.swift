@@ -13,6 +13,8 @@ extension Pipeline {
     _ entry: JournalEntry, calendar: TradingCalendar
   ) -> FeedResponse? {
     guard let feedRequest = entry.feedRequest else { return nil }
+    // A bar of a weekday that the calendar does not know yet proves that it traded.
+    let calendar = calendar.supposingWeekdays(through: entry.receivedAt.shanghaiDay)
     return entry.body.withUnsafeBytes { body in
       FeedResponse.decode(feedRequest, status: Int(entry.status), body: body, calendar: calendar)
     }

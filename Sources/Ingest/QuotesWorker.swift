@@ -32,7 +32,7 @@ package struct QuotesConfiguration: Sendable {
 
   func schedule(_ calendar: TradingCalendar) -> PollSchedule {
     var schedule = schedule
-    if source.hasListedDays { schedule.isTradingDay = calendar.isTradingDay }
+    if source.hasListedDays { schedule.isTradingDay = calendar.mayTrade }
     return schedule
   }
 
@@ -144,8 +144,6 @@ struct QuotesWorker: SourceWorker {
         return .log(.error, "symbol quarantined", ["symbol": "\(symbol)"])
       case .health(let state): return .health(state)
       case .coolDown(let coolDown): return .coolDown(coolDown)
-      case .calendarUnknown(let day):
-        return .log(.critical, "the trading calendar has ended", ["day": "\(day)"])
       }
     }
   }

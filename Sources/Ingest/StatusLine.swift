@@ -53,7 +53,10 @@ extension EngineReport {
 
   /// `morning session`, or `market closed, next session Mon 09:15 Shanghai`.
   package var sessionText: String {
-    if isTodayUnknown { return "trading calendar ended" }
+    (calendarNotice.map { "\($0), " } ?? "") + phaseText
+  }
+
+  private var phaseText: String {
     // Others may be in theirs, New York's.
     guard quotes?.freshness?.isInSession == true else {
       return closedText

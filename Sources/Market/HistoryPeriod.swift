@@ -18,7 +18,8 @@ package enum HistoryPeriod: String, CaseIterable, Sendable {
     case .day: day
     case .fiveDays:
       (0..<4).reduce(day) { day, _ in
-        TradingCalendar.shanghai.previous(before: day) ?? day.advanced(by: -1)
+        let earlier = (1...Self.closureDaysMax).lazy.map { day.advanced(by: -$0) }
+        return earlier.first(where: TradingCalendar.shanghai.mayTrade) ?? day.advanced(by: -1)
       }
     case .week: day.advanced(by: -6)
     case .month: day.monthsEarlier(1)
@@ -26,10 +27,13 @@ package enum HistoryPeriod: String, CaseIterable, Sendable {
     case .sixMonths: day.monthsEarlier(6)
     case .year: day.monthsEarlier(12)
     case .fiveYears: day.monthsEarlier(60)
-    case .yearToDate: TradingDay.first(of: day.civil.year)
+    case .yearToDate: TradingDay(year: day.civil.year, month: 1, day: 1) ?? day
     case .max: nil
     }
   }
+
+  /// Longer than any closure.
+  private static let closureDaysMax = 31
 
   /// What is shown of a timeframe where nothing is asked: a picture of some hundred candles.
   package static func usual(for timeframe: Timeframe) -> HistoryPeriod {

@@ -55,6 +55,10 @@ public struct TradingCalendar: Sendable {
     }
   }
 
+  /// Whether to ask for what trades that day: it is a trading day, or a weekday that no table
+  /// reaches. The rows that come have dates of their own, and decide.
+  package func mayTrade(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
+
   /// The first trading day behind `day`; nil where the table does not tell.
   public func next(after day: TradingDay) -> TradingDay? { step(from: day, by: 1) }
 
@@ -78,10 +82,11 @@ public struct TradingCalendar: Sendable {
       known.filter { status(of: $0) == .trading })
     guard disputed.count <= Self.disputedDaysMax else { return nil }
     let news = Set(days.filter { $0 > lastDay && !$0.isWeekend })
-    guard let last = news.max() else { return nil }
+    guard let last = news.max(),
+      let reach = TradingDay(year: last.civil.year, month: 12, day: 31)
+    else { return nil }
     for year in lastDay.civil.year + 1...last.civil.year
     where !Self.daysPerYear.contains(news.count { $0.civil.year == year }) { return nil }
-    let reach = TradingDay.first(of: last.civil.year + 1).advanced(by: -1)
     let weekdays = (lastDay.advanced(by: 1)...reach).filter { !$0.isWeekend }
     return TradingCalendar(
       firstDay: firstDay, lastDay: reach,

@@ -1,10 +1,11 @@
-/// Time as a market counts it: a source that is silent over lunch or a holiday is not late.
+/// Time as a market counts it: a source that is silent over lunch or a holiday is not late. A
+/// weekday that the table does not know counts as a trading day, for it is asked for like one.
 
 extension TradingCalendar {
-  /// Whether the market trades at `moment`; false on a day the table does not know.
+  /// Whether the market trades at `moment`.
   package func isInSession(_ moment: Timestamp, hours: TradingHours = .mainlandChina) -> Bool {
     let second = hours.clock.secondOfDay(at: moment)
-    return status(of: hours.clock.day(at: moment)) == .trading
+    return mayTrade(hours.clock.day(at: moment))
       && hours.tradingSeconds(before: second) < hours.tradingSeconds(before: second + 1)
   }
 
@@ -15,7 +16,7 @@ extension TradingCalendar {
   ) -> Timestamp? {
     let today = hours.clock.day(at: moment)
     let second = hours.clock.secondOfDay(at: moment)
-    if let begins = hours.beginnings.first(where: { $0 > second }), status(of: today) == .trading {
+    if let begins = hours.beginnings.first(where: { $0 > second }), mayTrade(today) {
       return hours.moment(on: today, secondOfDay: begins)
     }
     return next(after: today).map { hours.moment(on: $0, secondOfDay: hours.beginnings[0]) }
@@ -31,7 +32,7 @@ extension TradingCalendar {
     guard start < end else { return 0 }
     let last = hours.clock.day(at: end)
     let first = max(hours.clock.day(at: start), last.advanced(by: -Self.daysCountedMax))
-    let days = (first...last).filter { status(of: $0) == .trading }
+    let days = (first...last).filter(mayTrade)
     let seconds = days.map { day in
       hours.tradingSeconds(before: hours.clock.second(of: end, on: day))
         - hours.tradingSeconds(before: hours.clock.second(of: start, on: day))

@@ -21,8 +21,6 @@ package struct PollSlot: Sendable, Hashable {
 /// What comes after a moment.
 package enum NextSlot: Sendable, Hashable {
   case slot(PollSlot)
-  /// The calendar does not reach this day.
-  case calendarUnknown(TradingDay)
   /// No window, or no trading day for a month.
   case none
 }
@@ -38,8 +36,8 @@ package struct PollSchedule: Sendable {
   let phaseMillisecondsFirst: Int
   /// The phase moves no further.
   let phaseMillisecondsMax: Int
-  /// nil where the calendar does not say.
-  package var isTradingDay: @Sendable (TradingDay) -> Bool?
+  /// Which days are asked for: those that a calendar does not know are, where they may trade.
+  package var isTradingDay: @Sendable (TradingDay) -> Bool
 
   package static let phaseMillisecondsDefault = 1_200
   package static let spreadMillisecondsDefault = 300
@@ -56,7 +54,7 @@ package struct PollSchedule: Sendable {
     windows: [PollWindow] = PollWindow.aShare(), zone: MarketZone = .shanghai,
     phaseMilliseconds: Int = phaseMillisecondsDefault,
     spreadMilliseconds: Int = spreadMillisecondsDefault, seed: UInt64,
-    isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
+    isTradingDay: @escaping @Sendable (TradingDay) -> Bool
   ) {
     let cadenceMilliseconds = (windows.map(\.cadenceSeconds).min() ?? 3_600) * 1_000
     precondition(phaseMilliseconds >= 0 && spreadMilliseconds >= 0)
@@ -95,8 +93,7 @@ package struct PollSchedule: Sendable {
     guard !windows.isEmpty else { return .none }
     let first = zone.day(at: moment.adding(milliseconds: -Int64(phaseMilliseconds)))
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
-      guard let isTradingDay = isTradingDay(day) else { return .calendarUnknown(day) }
-      if isTradingDay, let slot = firstSlot(of: day, after: moment) { return .slot(slot) }
+      if isTradingDay(day), let slot = firstSlot(of: day, after: moment) { return .slot(slot) }
     }
     return .none
   }
@@ -105,7 +102,7 @@ package struct PollSchedule: Sendable {
   package func slot(at moment: Timestamp) -> PollSlot? {
     let asked = moment.adding(milliseconds: -Int64(phaseMilliseconds))
     let day = zone.day(at: asked)
-    guard isTradingDay(day) == true else { return nil }
+    guard isTradingDay(day) else { return nil }
     let second = Int(asked.microseconds(since: zone.moment(on: day, secondOfDay: 0)) / 1_000_000)
     let slots = windows.compactMap { window -> PollSlot? in
       guard let grid = window.lastGrid(upTo: second) else { return nil }

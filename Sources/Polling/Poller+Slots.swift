@@ -7,9 +7,7 @@ extension Poller {
     findNext(now)
     if role == .resting { return }
     let inForce = schedule.slot(at: now)
-    if sweeps.isOwed, role == .serving, !batching.plan.groups.isEmpty,
-      schedule.isTradingDay(schedule.zone.day(at: now)) != nil
-    {
+    if sweeps.isOwed, role == .serving, !batching.plan.groups.isEmpty {
       sweeps.isOwed = false
       begin(inForce?.grid ?? Timestamp(seconds: now.seconds), at: now)
     } else if let inForce, slot.grid.map({ inForce.grid > $0 }) ?? true {
@@ -22,16 +20,8 @@ extension Poller {
     agenda.recheckAt = nil
     if role == .resting { return }
     switch schedule.nextSlot(after: now) {
-    case .slot(let slot):
-      agenda.next = slot
-      agenda.dayUnknown = nil
-    case .calendarUnknown(let day):
-      agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
-      guard role == .serving else { return }
-      if agenda.dayUnknown != day { actions.append(.calendarUnknown(day)) }
-      agenda.dayUnknown = day
-    case .none:
-      agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
+    case .slot(let slot): agenda.next = slot
+    case .none: agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
     }
   }
 

@@ -42,8 +42,6 @@ package struct Poller: Sendable {
     case health(SourceState)
     /// The host refuses us, or does so no more: the next process must know.
     case coolDown(CoolDown)
-    /// The day cannot be polled until the calendar says whether it trades.
-    case calendarUnknown(TradingDay)
   }
 
   enum Kind: Sendable {
@@ -128,7 +126,6 @@ package struct Poller: Sendable {
     var next: PollSlot?
     var recheckAt: Timestamp?
     var wakeAt: Timestamp?
-    var dayUnknown: TradingDay?
   }
 
   enum Phase: Sendable { case idle, running, stopping }
@@ -151,7 +148,7 @@ package struct Poller: Sendable {
   package internal(set) var quarantined: Set<Symbol> = []
   var actions: [Action] = []
 
-  /// How often an unknown calendar is asked again.
+  /// How often a schedule without a slot for a month is asked again.
   static let recheckSeconds: Int64 = 600
   /// A request counts as lost after its time and so many slots, because a clock stepped forward
   /// ages requests that are still under way.
@@ -254,6 +251,6 @@ package struct Poller: Sendable {
 
   /// Other days, from the next slot on.
   package mutating func follow(_ calendar: TradingCalendar) {
-    schedule.isTradingDay = calendar.isTradingDay
+    schedule.isTradingDay = calendar.mayTrade
   }
 }

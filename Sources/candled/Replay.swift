@@ -183,8 +183,8 @@ private struct ReplayCounts {
       case .failure(let error): CommandFailure(of: error)?.sentence ?? "\(error)"
       }
     StandardError.writeLine(
-      "the journal holds no trading calendar after \(calendarEnd), so K-lines of later days were "
-        + "refused: \(reason)")
+      "the journal holds no trading calendar after \(calendarEnd), so weekdays after it were taken "
+        + "for trading days: \(reason)")
   }
 
   /// - Parameter differences: nil where nothing was compared.

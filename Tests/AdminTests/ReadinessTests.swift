@@ -76,26 +76,37 @@ import Transport
     #expect(readiness.isReady && readiness.lines.contains { $0.contains("out of session") })
   }
 
-  @Test func `a weekday the calendar does not know is not a day of rest`() throws {
+  @Test func `a weekday that no calendar knows is served like a trading day, which is reported`()
+    throws
+  {
+    let notice = "waiting for the trading calendar, which ended on 2026-07-05: today is recorded "
     let change = { (engine: inout EngineReport) in
-      engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
+      engine.sources = [Sample.quotes(staleness: 3)]
       (engine.calendar.daysLeft, engine.symbols) = (-1, 1)
     }
-    let blind = readiness(change)
-    #expect(blind.headline == "the trading calendar has ended, nothing is polled")
-    #expect(!blind.isReady)
+    let served = readiness(change)
+    #expect(served.isReady && served.lines.contains { $0.hasPrefix(notice) }, "\(served.lines)")
+    let late = readiness {
+      change(&$0)
+      $0.sources = [Sample.quotes(.stalled, staleness: 900)]
+    }
+    #expect(!late.isReady)
+    // Answers come, and none has a row of today.
+    let closed = readiness {
+      change(&$0)
+      $0.sources = [Sample.quotes(staleness: 900)]
+      $0.sources[0].freshness?.mayBeClosed = true
+    }
+    #expect(closed.isReady)
+    #expect(closed.lines.contains { $0.hasSuffix("no row of today: the market may be closed") })
     let saturday = Timestamp(day: try #require(TradingDay("2026-07-04")), secondOfDay: 36_000)
-    #expect(
-      readiness {
+    for quiet in [{ $0.now = saturday }, { $0.symbols = 0 }] as [(inout EngineReport) -> Void] {
+      let readiness = readiness {
         change(&$0)
-        $0.now = saturday
-      }.isReady)
-    // US equities alone need no calendar of Shanghai's.
-    #expect(
-      readiness {
-        change(&$0)
-        $0.symbols = 0
-      }.isReady)
+        quiet(&$0)
+      }
+      #expect(!readiness.lines.contains { $0.contains("waiting for") })
+    }
   }
 
   @Test func `a store that refuses, hangs or is behind is not ready`() {

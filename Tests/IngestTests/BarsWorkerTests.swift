@@ -293,6 +293,20 @@ import Testing
     #expect(recent.alarms.count <= 2 && !recent.alarms.isEmpty)
   }
 
+  @Test func `an empty calendar keeps no bars waiting, and is requested the next day`() throws {
+    let start = try newYork("2026-07-08", 11)
+    var driver = try Self.driver(at: start) { request, now in
+      guard case .sessions = request.query, now < start.adding(seconds: 40_000) else { return nil }
+      return .text("[]")
+    }
+    driver.send(.started)
+    driver.run(seconds: 300)
+    #expect(!Self.bars(driver).isEmpty)
+    driver.run(until: try newYork("2026-07-09", 9))
+    let asked = driver.feedRequests.count { if case .sessions = $0.query { true } else { false } }
+    #expect(asked == 2 && !driver.pipeline.recorded.sessions.isEmpty)
+  }
+
   @Test func `asks for sessions again the next day if it got none`() throws {
     var driver = try Self.driver(at: try newYork("2026-07-08", 11)) { feedRequest, now in
       if case .bars = feedRequest.query {

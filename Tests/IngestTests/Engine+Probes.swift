@@ -21,6 +21,8 @@ extension Engine {
     return interpret(entry, of: feedRequest).0
   }
 
+  var calendar: TradingCalendar { pipeline.calendar }
+
   func learn(_ calendar: TradingCalendar) { pipeline.calendar = calendar }
 
   /// Requests for history before and after a catch-up that found a dividend of `symbol`.

@@ -1,6 +1,7 @@
 import Commits
 import ExchangeSimulator
 import Feeds
+import Journal
 import Market
 import Polling
 import Store
@@ -213,6 +214,30 @@ import Testing
     #expect(second.tables.lists.map(\.rows) == [Self.rows])
   }
 
+  @Test(arguments: 1...3)
+  func `a list whose last pages are not stored yet is whole after a restart`(_ stored: Int)
+    async throws
+  {
+    var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      Self.response(request.feedRequest)
+    }
+    driver.send(.started)
+    driver.run(seconds: 60)
+    var run = try EngineRun()
+    (run.start, run.end) = (12 * 3_600 + 60, 12 * 3_600 + 61)
+    do {
+      let journal = try JournalWriter(directory: run.folder.path)
+      for entry in driver.entries { try journal.append(entry) }
+      try journal.sync()
+    }
+    var state = Tables().stored
+    state.position = JournalPosition(Int64(stored))
+    state.knownAt = driver.entries[stored - 1].receivedAt
+    let feeds = FeedSink()
+    _ = try await run.engine(feeds.sink, stored: state).run()
+    #expect(driver.entries.count == 4 && feeds.current.lists.map(\.rows) == [Self.rows])
+  }
+
   @Test func `lists do not wait behind a night of repairs`() throws {
     var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
       Self.response(request.feedRequest) ?? Self.kline
@@ -301,18 +326,45 @@ import Testing
     #expect(restarted.calendar.lastDay == calendar.lastDay)
   }
 
-  @Test func `asks also once the calendar has ended`() throws {
-    var driver = WorkerDriver(
-      Self.worker(), at: try shanghai("2027-01-02", 9)
-    ) { _, now in
-      .text(
-        now.shanghaiDay.description < "2027-01-05"
-          ? CalendarFile.known : CalendarFile.withNextYear)
+  @Test func `asks every five minutes of a weekday that no calendar knows, until it is there`()
+    throws
+  {
+    let published = try shanghai("2027-01-05", 9, 2)
+    var driver = WorkerDriver(Self.worker(), at: try shanghai("2027-01-01", 23, 50)) { _, now in
+      .text(now < published ? CalendarFile.known : CalendarFile.withNextYear)
     }
     driver.send(.started)
+    // What asks for something else in between changes nothing.
+    driver.run(until: try shanghai("2027-01-04", 9, 1))
+    driver.send(.certified)
     driver.run(until: try shanghai("2027-01-08", 9))
-    #expect(driver.times(of: .sinaCalendar).count == 4)
+    let times = driver.times(of: .sinaCalendar)
+    let byDay = Dictionary(grouping: times) { $0.shanghaiDay.description }
+    // The weekend is asked of once a day.
+    #expect(byDay["2027-01-02"]?.count == 1 && byDay["2027-01-03"]?.count == 1)
+    let monday = try #require(byDay["2027-01-04"])
+    #expect(monday.count == 16 * 12)
+    #expect(try monday.first.map { $0 >= (try shanghai("2027-01-04", 8)) } == true)
+    for (earlier, later) in zip(monday, monday.dropFirst()) {
+      #expect((300...303).contains(later.microseconds(since: earlier) / 1_000_000))
+    }
+    let last = try #require(times.last)
+    #expect(last >= published && last <= published.adding(seconds: 303))
     let calendar = try #require(driver.worker as? HistoryWorker).calendar
     #expect(calendar.isTradingDay(try #require(TradingDay("2027-01-08"))) == true)
+  }
+
+  @Test func `a weekday that no calendar knows is alarmed once`() throws {
+    var driver = WorkerDriver(Self.worker(), at: try shanghai("2027-01-03", 9)) { _, _ in
+      .text(CalendarFile.known)
+    }
+    driver.send(.started)
+    driver.run(until: try shanghai("2027-01-05", 7))
+    let alarms = driver.alarms
+    #expect(
+      alarms == [
+        "the trading calendar ended on 2026-12-31: 2027-01-04 is recorded as a trading day, and "
+          + "the calendar is requested every five minutes"
+      ], "\(alarms)")
   }
 }

@@ -198,12 +198,12 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
         + "catching up, 90 entries behind")
   }
 
-  @Test func `says that nobody knows whether today trades`() {
-    let line = report {
-      $0.calendar.daysLeft = -1
-      $0.sources[0].freshness?.isInSession = false
-    }.statusLine
-    #expect(line.hasPrefix("leading · trading calendar ended · 5400 instruments · "))
+  @Test func `says that today is recorded without a calendar, and what is waited for`() {
+    let line = report { $0.calendar.daysLeft = -1 }.statusLine
+    #expect(
+      line.hasPrefix(
+        "leading · waiting for the trading calendar, which ended on 2026-07-05: today is recorded "
+          + "as a trading day, morning session · 5400 instruments · "), "\(line)")
   }
 
   @Test func `says which loop hangs`() {

@@ -83,6 +83,9 @@ struct WorkerRun {
   var workers = SampleWorkers()
   var limits = UniverseLimits()
   var followsUniverse = false
+  var cadenceSeconds = 3
+  /// nil logs nowhere.
+  var lines: LogLines?
   let folder: JournalFolder
 
   init(_ world: SimulatedWorld, _ symbols: [Symbol], from start: Timestamp, to end: Timestamp)
@@ -104,7 +107,7 @@ struct WorkerRun {
       journal: try JournalWriter(
         directory: folder.path, committed: stored?.position ?? .start),
       journalDirectory: folder.path,
-      log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
+      log: lines?.logger ?? Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
     var bounds = EngineLimits()
     bounds.stopAt = end
     return Engine(parts: parts, pipeline: pipeline, limits: bounds)
@@ -117,7 +120,9 @@ struct WorkerRun {
     configuration.quotes = [
       QuotesConfiguration(
         source: .sina, poller: poller,
-        schedule: PollSchedule(seed: 1, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+        schedule: PollSchedule(
+          windows: PollWindow.aShare(every: cadenceSeconds), seed: 1,
+          isTradingDay: TradingCalendar.shanghai.mayTrade),
         symbols: symbols, followsUniverse: followsUniverse)
     ]
     return configuration

@@ -19,15 +19,17 @@ package struct MemoryExchange {
 
   /// - Parameters:
   ///   - from: the day of `history` that is lived through first; its first day if nil.
+  ///   - laterDays: what the calendar file gains.
   ///   - recordsEveryDay: note what was served on each day, for `recorder(of:)`.
   package init(
     history: SimulatedHistory, from day: TradingDay? = nil, faults: FaultPlan = FaultPlan(),
     recordsEveryDay: Bool = false, mairui: MairuiOptions = MairuiOptions(),
-    alpaca: AlpacaOptions = AlpacaOptions()
+    alpaca: AlpacaOptions = AlpacaOptions(), laterDays: LaterDays? = nil
   ) {
-    let exchange = SimulatedExchange(
+    var exchange = SimulatedExchange(
       history, from: day, clock: .request, faults: faults,
       observing: DayRecorder.everyDay(recordsEveryDay))
+    exchange.laterDays = laterDays
     upstreams = SimulatedUpstreams(exchange, protocols: allProtocols(mairui, alpaca))
   }
 

@@ -71,10 +71,25 @@ import Testing
     #expect(slot.grid == next)
   }
 
-  @Test func `a day the calendar does not know stops the search`() {
-    let schedule = PollSchedule(seed: 1) { $0 == monday ? true : nil }
-    #expect(
-      schedule.nextSlot(after: moment(20, 0)) == .calendarUnknown(monday.advanced(by: 1)))
+  @Test func `a weekday that no calendar knows has the slots of a trading day`() throws {
+    let supposing = PollSchedule(
+      spreadMilliseconds: 0, seed: 1, isTradingDay: TradingCalendar.shanghai.mayTrade)
+    let last = TradingCalendar.shanghai.lastDay
+    try #require(last.description == "2026-12-31" && last.weekday == 4)
+    for (evening, next) in [(0, 1), (1, 4)] {
+      let (evening, next) = (last.advanced(by: evening), last.advanced(by: next))
+      let night = Timestamp(day: evening, secondOfDay: 20 * 3_600)
+      guard case .slot(let slot) = supposing.nextSlot(after: night) else {
+        Issue.record("there is a slot")
+        continue
+      }
+      #expect(slot.grid == Timestamp(day: next, secondOfDay: 9 * 3_600))
+    }
+    let day = slots(supposing, of: last.advanced(by: 4)).map { $0.grid.shanghaiSecondOfDay }
+    #expect(day == slots(schedule(), of: monday).map { $0.grid.shanghaiSecondOfDay })
+  }
+
+  @Test func `without a trading day or a window there is no slot`() {
     #expect(PollSchedule(seed: 1) { _ in false }.nextSlot(after: moment(9, 0)) == .none)
     #expect(
       PollSchedule(windows: [], seed: 1) { _ in true }.nextSlot(after: moment(9, 0)) == .none)

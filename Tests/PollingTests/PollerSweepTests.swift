@@ -59,12 +59,11 @@ import Testing
     #expect(actions.last == .wake(at: moment(9, 0, 1, 200).adding(seconds: 86_400)))
   }
 
-  @Test func `an unknown calendar is alarmed once and nothing is asked until it is known`() {
-    var poller = poller(symbols: 1, schedule: PollSchedule(seed: 1) { _ in nil })
-    #expect(
-      poller.received(.started, at: moment(10, 0)) == [
-        .calendarUnknown(monday), .wake(at: moment(10, 10)),
-      ])
+  @Test func `a schedule without a trading day is looked at again every ten minutes`() {
+    var poller = poller(symbols: 1, schedule: PollSchedule(seed: 1) { _ in false })
+    _ = poller.received(.started, at: moment(10, 0))
+    let answered = poller.received(answered(1, .ok), at: moment(10, 0, 1))
+    #expect(answered.last == .wake(at: moment(10, 10)))
     #expect(poller.received(.woke, at: moment(10, 10)) == [.wake(at: moment(10, 20))])
   }
 

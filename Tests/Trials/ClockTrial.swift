@@ -115,7 +115,7 @@ package struct ClockTrial: Sendable {
     let symbols = await world.symbols
     let quotes = QuotesConfiguration(
       source: .sina, poller: PollerConfiguration(referenceSymbol: symbols[0], seed: seed),
-      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.mayTrade),
       symbols: symbols)
     let parts = EngineParts(
       clock: clock, workers: SourceWorkers(quotes, upstream: world), store: sink,

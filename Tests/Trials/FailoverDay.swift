@@ -78,7 +78,7 @@ package struct FailoverDay {
     sources = definitions.map { definition in
       let schedule = PollSchedule(
         windows: PollWindow.aShare(), seed: plan.seed,
-        isTradingDay: TradingCalendar.shanghai.isTradingDay)
+        isTradingDay: TradingCalendar.shanghai.mayTrade)
       let configuration = PollerConfiguration(
         referenceSymbol: market.symbols[0], seed: plan.seed)
       let isRequestable = definition.quotes?.isRequestable
@@ -141,7 +141,7 @@ extension FailoverDay {
       case .request(let request):
         if next.round == sources[next.place].round { send(request, to: next.place) }
       case .wake(let moment): sources[next.place].wake = moment
-      case .sweepCompleted, .quarantined, .health, .coolDown, .calendarUnknown: break
+      case .sweepCompleted, .quarantined, .health, .coolDown: break
       }
     }
   }

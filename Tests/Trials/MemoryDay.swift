@@ -67,7 +67,7 @@ package struct MemoryDay {
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
     let windows = plan.cadenceSeconds.map { PollWindow.aShare(every: $0) } ?? PollWindow.aShare()
     let schedule = PollSchedule(
-      windows: windows, seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
+      windows: windows, seed: plan.seed, isTradingDay: TradingCalendar.shanghai.mayTrade)
     var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: plan.seed)
     configuration.batchSymbolsMax = plan.batchSymbolsMax
     poller = Poller(configuration, schedule: schedule, symbols: plan.symbols(market.symbols))
@@ -98,7 +98,7 @@ package struct MemoryDay {
       switch action {
       case .request(let request): actions += response(request)
       case .wake(let moment): wake = moment
-      case .sweepCompleted, .quarantined, .health, .coolDown, .calendarUnknown: break
+      case .sweepCompleted, .quarantined, .health, .coolDown: break
       }
     }
   }

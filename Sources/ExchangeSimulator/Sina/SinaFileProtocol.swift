@@ -20,7 +20,10 @@ struct SinaFileProtocol: UpstreamProtocol {
       on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
     if let refused = SimulatedResponse.refusal(faults) { return refused }
     if parts == ["klc_td_sh.txt"] {
-      return SimulatedResponse(script: SinaFileProtocol.calendar).suffering(faults)
+      let later = exchange.laterDays.map { $0.isOut(at: moment) ? $0.days : [] } ?? []
+      let script =
+        later.isEmpty ? SinaFileProtocol.calendar : SinaFileProtocol.calendar(with: later)
+      return SimulatedResponse(script: script).suffering(faults)
     }
     let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
     guard let symbol, let kind,
@@ -31,13 +34,15 @@ struct SinaFileProtocol: UpstreamProtocol {
         faults)
   }
 
-  private static let calendar: String = {
+  private static let calendar = calendar(with: [])
+
+  private static func calendar(with later: [TradingDay]) -> String {
     let known = TradingCalendar.shanghai
     let days = (known.firstDay...known.lastDay).filter {
       known.isTradingDay($0) == true && $0 != dayMissing
     }
-    return "var datelist=\"\(PackedCalendar.text(days))\";var KLC_TD_SH=datelist;"
-  }()
+    return "var datelist=\"\(PackedCalendar.text(days + later))\";var KLC_TD_SH=datelist;"
+  }
 
   private static func script(
     _ symbol: Symbol, kind: AdjustmentFactor.Kind, factors: [AdjustmentFactor]
@@ -46,6 +51,21 @@ struct SinaFileProtocol: UpstreamProtocol {
     return "var \(symbol)\(kind.name)={\"total\":\(rows.count),\"data\":[\n"
       + rows.joined(separator: ",\n") + "]}\n/* \(symbol) */\n"
   }
+}
+
+/// The trading days of a year that the calendar file lacks until it is published, as happens in
+/// January.
+package struct LaterDays: Sendable {
+  /// Ascending, behind those of candled's own table.
+  let days: [TradingDay]
+  let publishedAt: Timestamp
+
+  package init(_ days: [TradingDay], publishedAt: Timestamp) {
+    self.days = days
+    self.publishedAt = publishedAt
+  }
+
+  func isOut(at moment: Timestamp) -> Bool { moment >= publishedAt }
 }
 
 extension SimulatedHistory {

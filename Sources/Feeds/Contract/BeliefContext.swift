@@ -54,10 +54,15 @@ package struct BeliefContext: Sendable {
     return market.calendar == .shanghai ? calendar.isTradingDay(day) : nil
   }
 
+  /// Weekdays that the calendar does not reach are recorded like trading days.
+  private func mayTrade(_ day: TradingDay) -> Bool? {
+    isTradingDay(day) ?? (source.market.calendar == .shanghai ? !day.isWeekend : nil)
+  }
+
   /// The day that data is of at `moment`; nil where that is not known, or changes just then.
   func dataDay(at moment: Timestamp) -> TradingDay? {
     let day = source.market.day(at: moment)
-    guard let hours, let isTrading = isTradingDay(day) else { return nil }
+    guard let hours, let isTrading = mayTrade(day) else { return nil }
     let second = hours.clock.second(of: moment, on: day)
     if isTrading, second >= hours.opens { return day }
     if isTrading, second >= hours.opens - Self.changeSeconds { return nil }
@@ -67,7 +72,7 @@ package struct BeliefContext: Sendable {
   /// Whether the market trades at `moment`, and did and will for some minutes.
   func isInSession(_ moment: Timestamp) -> Bool {
     let day = source.market.day(at: moment)
-    guard let hours, isTradingDay(day) == true else { return false }
+    guard let hours, mayTrade(day) == true else { return false }
     let second = hours.clock.second(of: moment, on: day)
     return source.market.sessions.contains { session in
       session.opens + Self.sessionMarginSeconds <= second
