@@ -52,6 +52,9 @@ extension CandleBook {
     }
   }
 
+  /// Of a few sources, each with as many groups as it can number.
+  private static let watermarksMax = 4 * (Int(UInt16.max) + 1)
+
   /// Restores the book as a whole; call it before the instruments.
   package mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
     var reader = try StateReader(bytes, versions: layoutVersions, hours: rules.hours)
@@ -63,7 +66,7 @@ extension CandleBook {
     let isStalled = try reader.flag("is_stalled")
     let since = try reader.moment("stalled_since")
     progress.stalledSince = isStalled ? since : nil
-    for _ in 0..<(try reader.integer("watermarks", in: 0...Int(UInt16.max) + 1)) {
+    for _ in 0..<(try reader.integer("watermarks", in: 0...Self.watermarksMax)) {
       let group = try reader.group()
       watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }

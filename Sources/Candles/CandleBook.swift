@@ -39,7 +39,7 @@ package struct CandleBook: Sendable {
     let instrument: Instrument?
     var state: InstrumentDay?
     var band: DayBand?
-    var group: UInt16 = 0
+    var group: UInt32 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
 
@@ -91,7 +91,7 @@ package struct CandleBook: Sendable {
     }
 
     /// Lets the group's watermark speak for the instrument; true if it did not before.
-    mutating func join(_ group: UInt16) -> Bool {
+    mutating func join(_ group: UInt32) -> Bool {
       if isInStep, self.group == group { return false }
       isInStep = true
       self.group = group
@@ -183,7 +183,7 @@ extension CandleBook {
   ///   - hasRefreshStamp: whether its stamp is when the row was written, which alone is no change.
   ///   - isUnlimited: whether the instrument's name says that no price limit applies today.
   package mutating func observe(
-    _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
+    _ quote: Quote, at index: Int, group: UInt32, watermark: Timestamp,
     receivedAt: Timestamp, hasRefreshStamp: Bool = false,
     isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
@@ -306,7 +306,7 @@ extension CandleBook {
   }
 
   /// The instruments for which the group's watermark speaks, without some.
-  package func indexesInStep(with group: UInt16, except members: Set<Int>) -> [Int] {
+  package func indexesInStep(with group: UInt32, except members: Set<Int>) -> [Int] {
     instruments.indices.filter { index in
       instruments[index].isInStep && instruments[index].group == group
         && !members.contains(index)
@@ -356,24 +356,40 @@ extension CandleBook {
   }
 }
 
-/// The newest stamp each request group has shown. Groups are few and numbered from 0.
+/// The newest stamp each request group has shown. The lower half of a group's number is its
+/// source's own, from 0; the upper one is the source's rank, so that no two sources share a group.
 struct GroupWatermarks: Sendable, Hashable {
-  private var stamps: [Timestamp?] = []
+  private var stampsByRank: [[Timestamp?]] = []
 
-  subscript(group: UInt16) -> Timestamp? {
-    Int(group) < stamps.count ? stamps[Int(group)] : nil
+  private static let numberBits: UInt32 = 16
+
+  /// Of which source, and which of its groups.
+  private static func place(of group: UInt32) -> (rank: Int, number: Int) {
+    (Int(group >> numberBits), Int(group & (1 << numberBits - 1)))
   }
 
-  mutating func raise(_ group: UInt16, to stamp: Timestamp) {
-    while stamps.count <= Int(group) { stamps.append(nil) }
-    if let known = stamps[Int(group)], known >= stamp { return }
-    stamps[Int(group)] = stamp
+  subscript(group: UInt32) -> Timestamp? {
+    let (rank, number) = Self.place(of: group)
+    guard rank < stampsByRank.count, number < stampsByRank[rank].count else { return nil }
+    return stampsByRank[rank][number]
   }
 
-  var newest: Timestamp? { stamps.compactMap(\.self).max() }
+  mutating func raise(_ group: UInt32, to stamp: Timestamp) {
+    if let known = self[group], known >= stamp { return }
+    let (rank, number) = Self.place(of: group)
+    while stampsByRank.count <= rank { stampsByRank.append([]) }
+    while stampsByRank[rank].count <= number { stampsByRank[rank].append(nil) }
+    stampsByRank[rank][number] = stamp
+  }
+
+  var newest: Timestamp? { all.map(\.stamp).max() }
 
   /// Those that have one, in order.
-  var all: [(group: UInt16, stamp: Timestamp)] {
-    stamps.enumerated().compactMap { group, stamp in stamp.map { (UInt16(group), $0) } }
+  var all: [(group: UInt32, stamp: Timestamp)] {
+    stampsByRank.enumerated().flatMap { rank, stamps in
+      stamps.enumerated().compactMap { number, stamp in
+        stamp.map { (UInt32(rank) << Self.numberBits | UInt32(number), $0) }
+      }
+    }
   }
 }

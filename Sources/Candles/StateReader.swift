@@ -80,9 +80,12 @@ struct StateReader {
     }
   }
 
-  mutating func group() throws(BookStateError) -> UInt16 {
-    UInt16(try integer("group", in: 0...Int(UInt16.max)))
+  mutating func group() throws(BookStateError) -> UInt32 {
+    UInt32(try integer("group", in: 0...Self.groupMax))
   }
+
+  /// Sixteen bits of a source's own number, eight of its rank.
+  private static let groupMax = 0xFF_FFFF
 
   mutating func day(_ field: @autoclosure () -> String) throws(BookStateError) -> TradingDay {
     TradingDay(daysSince1970: Int32(try integer(field(), in: 0...Self.daysMax)))

@@ -20,7 +20,7 @@ struct QuoteStage {
   var latest: [LatestQuote?] = []
   var lines = LineMemory()
   /// What each of the book's groups asked for when it was last answered.
-  var memberships: [UInt16: Membership] = [:]
+  var memberships: [UInt32: Membership] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
   /// Instruments without rows that count.
   var silence = SilenceMonitor()
@@ -69,20 +69,16 @@ struct QuoteStage {
 
   /// The number of a request group in the book. The series' own source keeps its numbers; another
   /// one's come after them, so that neither vouches for what the other was asked for.
-  func bookGroup(_ group: UInt16, of asked: Source) -> UInt16 {
-    if asked == source { return group }
+  func bookGroup(_ group: UInt16, of asked: Source) -> UInt32 {
+    if asked == source { return UInt32(group) }
     let others = SourceRegistry.liveSources(of: source).map(\.mainSeries)
       .filter { $0 != source }.sorted { $0.rawValue < $1.rawValue }
-    guard let rank = others.firstIndex(of: asked) else { return group }
-    return UInt16(clamping: (rank + 1) * Self.groupsOfSourceMax + Int(group))
+    guard let rank = others.firstIndex(of: asked) else { return UInt32(group) }
+    return UInt32(rank + 1) << 16 | UInt32(group)
   }
 
-  /// A market's 6,000 instruments are eight requests, or as many as there are of two symbols each:
-  /// one and the reference symbol.
-  private static let groupsOfSourceMax = 8_192
-
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.
-  mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
+  mutating func membership(of group: UInt32, request: [UInt8]) -> Membership {
     if let known = memberships[group], known.request == request { return known }
     let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
       token.withUnsafeBytes { Symbol(bytes: $0) }

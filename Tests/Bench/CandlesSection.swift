@@ -56,7 +56,7 @@ private struct CandlesBench {
       candleBook.advance(to: receivedAt)
       for (place, quote) in sweep.enumerated() {
         let verdict = candleBook.observe(
-          quote, at: indexes[place], group: UInt16(place / Self.batch), watermark: now,
+          quote, at: indexes[place], group: UInt32(place / Self.batch), watermark: now,
           receivedAt: receivedAt)
         if verdict == .accepted(stateChanged: true) { changes += 1 }
       }

@@ -35,7 +35,7 @@ extension Tape {
       seenAt: seenAt)
   }
 
-  mutating func change(at clock: String, to group: UInt16) {
+  mutating func change(at clock: String, to group: UInt32) {
     book.sourceChanged(at: moment(clock))
     self.group = group
   }

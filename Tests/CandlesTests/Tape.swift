@@ -9,7 +9,7 @@ struct Tape {
   var output = CandleOutput()
   var verdicts: [CandleBook.Verdict] = []
   /// The request group whose answers come.
-  var group: UInt16 = 0
+  var group: UInt32 = 0
   private var high = ExactDecimal.zero
   private var low = ExactDecimal.zero
 
