@@ -216,12 +216,18 @@ extension BrokerTable {
   // MARK: Time
 
   private static let readTime = Statement(
-    name: "read_server_time", sql: "select clock_timestamp()")
+    name: "read_server_time",
+    sql: "select clock_timestamp(), current_setting('transaction_read_only')::boolean")
 
   /// By the server's clock.
+  /// - Throws: also where the server has turned read-only under this session: whoever leads there
+  ///   would never see the commands that are written elsewhere.
   package func serverTime() throws(AppStoreError) -> Timestamp {
     let times = try connection.read(Self.readTime, context: Self.context) {
-      (row) throws(StoreError) in try row.timestamp()
+      (row) throws(StoreError) -> Timestamp in
+      let time = try row.timestamp()
+      if try row.bool() { throw .turnedReadOnly(context: Self.context) }
+      return time
     }
     guard let time = times.first else {
       throw .store(StoreError(.malformed, message: "the server has no time", context: Self.context))

@@ -17,11 +17,35 @@ extension PostgresConnection {
   /// Debian's bundle of authorities. libpq 15 knows no `sslrootcert=system`.
   private static let authoritiesFile = "/etc/ssl/certs/ca-certificates.crt"
 
+  /// A host that takes connections and says nothing, as a frozen one does, is left out in the next
+  /// turn: libpq goes on to another host only where one refuses.
   /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
   static func open(
     url: String, application: String, unacknowledgedMilliseconds: Int
   ) throws(StoreError) -> OpaquePointer {
     let given = AddressOptions(url)
+    let turns = given?.hostTurns ?? []
+    for turn in turns.indices.dropLast() {
+      do throws(StoreError) {
+        return try open(
+          url: url, given: given, hosts: turns[turn], application: application,
+          unacknowledgedMilliseconds: unacknowledgedMilliseconds)
+      } catch {
+        guard error.message.hasPrefix(silent) else { throw error }
+      }
+    }
+    return try open(
+      url: url, given: given, hosts: turns.last ?? [], application: application,
+      unacknowledgedMilliseconds: unacknowledgedMilliseconds)
+  }
+
+  private static let silent = "PostgreSQL does not respond"
+
+  /// - Parameter hosts: settings instead of those in the string.
+  private static func open(
+    url: String, given: AddressOptions?, hosts: [(String, String)], application: String,
+    unacknowledgedMilliseconds: Int
+  ) throws(StoreError) -> OpaquePointer {
     if given == nil, url.contains("=") || url.contains("://") {
       throw StoreError(
         .badAddress, message: "the connection string cannot be parsed",
@@ -30,7 +54,7 @@ extension PostgresConnection {
     let settings =
       [("application_name", application), ("client_encoding", "UTF8")]
       + keepalive(unacknowledgedMilliseconds) + trust(beside: given ?? AddressOptions())
-      + [("dbname", url)]
+      + [("dbname", url)] + hosts
     let started = withCStrings(settings.map(\.0)) { keywords in
       withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
     }
@@ -46,7 +70,8 @@ extension PostgresConnection {
     }
     // The only way libpq 15 tells why a server said no, whatever language it says it in.
     PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-    let seconds = given?["connect_timeout"].flatMap { Int($0) } ?? connectSecondsMax
+    let limit = given?["connect_timeout"] ?? environment("PGCONNECT_TIMEOUT")
+    let seconds = limit.flatMap { Int($0) } ?? connectSecondsMax
     if let failure = finish(handle, within: seconds) {
       PQfinish(handle)
       throw failure
@@ -92,9 +117,12 @@ extension PostgresConnection {
   }
 
   /// libpq's own loop, but for the time-out, which it keeps to itself.
+  /// - Parameter seconds: as libpq counts them: none where it is 0 or less.
   /// - Returns: why there is no connection; nil if there is.
   private static func finish(_ handle: OpaquePointer, within seconds: Int) -> StoreError? {
-    let deadline = MonotonicClock.microseconds() + Int64(max(seconds, 1)) * 1_000_000
+    let deadline =
+      seconds > 0
+      ? MonotonicClock.microseconds() + Int64(clamping: seconds) * 1_000_000 : Int64.max
     var state = PGRES_POLLING_WRITING
     while PQstatus(handle) != CONNECTION_BAD {
       let direction = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
@@ -102,7 +130,7 @@ extension PostgresConnection {
       let left = deadline - MonotonicClock.microseconds()
       if left <= 0 {
         return StoreError(
-          .connectionLost, message: "PostgreSQL does not respond within \(seconds) s",
+          .connectionLost, message: "\(silent) within \(seconds) s",
           context: StoreError.connecting)
       }
       if poll(&descriptor, 1, Int32(clamping: left / 1_000 + 1)) <= 0 { continue }
@@ -210,6 +238,24 @@ package struct AddressOptions {
   }
 
   subscript(_ keyword: String) -> String? { values.last { $0.keyword == keyword }?.value }
+
+  /// Its hosts in their order, and then from each of the others on, as settings; none for one host.
+  var hostTurns: [[(String, String)]] {
+    let lists = ["host", "hostaddr", "port"].compactMap { keyword in
+      self[keyword].map { text in
+        (keyword, text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+      }
+    }
+    let count = lists.map(\.1.count).max() ?? 0
+    if count < 2 { return [] }
+    return (0..<count).map { turn in
+      lists.map { keyword, values in
+        // One port serves all hosts.
+        let start = values.count == count ? turn : 0
+        return (keyword, (values[start...] + values[..<start]).joined(separator: ","))
+      }
+    }
+  }
 }
 
 /// Connection strings made of parts.

@@ -12,6 +12,9 @@ package final class PostgresConnection {
   private var prepared: Set<String> = []
   /// Of the notifications that ended the last wait.
   package private(set) var payloads: [String] = []
+  /// A server that says nothing for so long while it is asked counts as lost: what lies between may
+  /// acknowledge and not pass on. nil leaves it to the server's own time limit.
+  package var silenceSecondsMax: Int?
   /// Decided by `listen`.
   var hints = CommitHints.notifications
 
@@ -48,7 +51,11 @@ extension PostgresConnection {
   /// Runs fixed SQL, several statements included; answers are text and belong to the last one.
   @discardableResult
   package func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
-    try check(PQexec(handle, sql), context: context)
+    guard let seconds = silenceSecondsMax else {
+      return try check(PQexec(handle, sql), context: context)
+    }
+    let isSent = PQsendQuery(handle, sql)
+    return try check(response(isSent, within: seconds, context: context), context: context)
   }
 
   /// As `execute`, looking every so often how long the server takes.
@@ -79,6 +86,9 @@ extension PostgresConnection {
   package func run(
     _ statement: Statement, with parameters: borrowing WireParameters, context: String
   ) throws(StoreError) -> PostgresResult {
+    if let seconds = silenceSecondsMax {
+      return try run(statement, with: parameters, within: seconds, context: context)
+    }
     if !prepared.contains(statement.name) {
       try check(PQprepare(handle, statement.name, statement.sql, 0, nil), context: context)
       prepared.insert(statement.name)
@@ -87,6 +97,47 @@ extension PostgresConnection {
       PQexecPrepared(handle, statement.name, count, values, lengths, formats, 1)
     }
     return try check(response, context: context)
+  }
+
+  private func run(
+    _ statement: Statement, with parameters: borrowing WireParameters, within seconds: Int,
+    context: String
+  ) throws(StoreError) -> PostgresResult {
+    if !prepared.contains(statement.name) {
+      let isSent = PQsendPrepare(handle, statement.name, statement.sql, 0, nil)
+      try check(response(isSent, within: seconds, context: context), context: context)
+      prepared.insert(statement.name)
+    }
+    let isSent = parameters.withArguments { count, values, lengths, formats in
+      PQsendQueryPrepared(handle, statement.name, count, values, lengths, formats, 1)
+    }
+    return try check(response(isSent, within: seconds, context: context), context: context)
+  }
+
+  /// The last result of what was sent, as long as the server goes on saying something.
+  private func response(
+    _ isSent: Int32, within seconds: Int, context: String
+  ) throws(StoreError) -> OpaquePointer? {
+    if isSent != 1 { throw lost(context: context) }
+    var last: OpaquePointer?
+    while true {
+      while PQisBusy(handle) == 1 {
+        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        if poll(&descriptor, 1, Int32(clamping: seconds * 1_000)) == 0 {
+          PQclear(last)
+          throw StoreError(
+            .connectionLost, message: "PostgreSQL does not respond within \(seconds) s",
+            context: context)
+        }
+        if PQconsumeInput(handle) != 1 {
+          PQclear(last)
+          throw lost(context: context)
+        }
+      }
+      guard let next = PQgetResult(handle) else { return last }
+      PQclear(last)
+      last = next
+    }
   }
 
   @discardableResult

@@ -11,6 +11,13 @@ extension StoreError {
   /// The server, or the transaction, takes no writes: a standby says so.
   package var isReadOnly: Bool { sqlState == Self.readOnly }
 
+  /// What a write would be answered with.
+  package static func turnedReadOnly(context: String) -> StoreError {
+    StoreError(
+      .connectionLost, message: "the server takes no writes any more", sqlState: readOnly,
+      context: context)
+  }
+
   /// What to do about a SQLSTATE (PostgreSQL's errcodes table): `transient` passes by itself,
   /// `operatorNeeded` waits for a hand, `rowRefused` is about data; whatever is not named here is
   /// `refused`, and tried again as well.
@@ -44,7 +51,8 @@ extension StoreError {
 
   /// Where one differs from its class.
   private static let states: [String: Code] = [
-    readOnly: .operatorNeeded,  // a standby, or made so
+    // A standby, or made so under its sessions: another host of the address may take writes.
+    readOnly: .connectionLost,
     "25P03": .connectionLost,  // idle_in_transaction_session_timeout
     "57014": .transient,  // statement_timeout
     "XX001": .operatorNeeded,  // damaged data

@@ -16,6 +16,8 @@ package final class StoreReader {
   static let changesMax: Int32 = 200
   static let candlesMaxDefault = 100_000
   let candlesMax: Int
+  /// With the follower's timer of 5 s, half a minute until a way that is cut is known to be.
+  package static let silenceSecondsMax = 25
   /// Where the feed was when it was looked at last.
   private var seen: (epoch: Int64, seq: Int64)?
 
@@ -43,6 +45,7 @@ package final class StoreReader {
     following url: String, candlesMax: Int = candlesMaxDefault
   ) throws(StoreError) {
     try self.init(url: url, application: "candled follower", candlesMax: candlesMax)
+    connection.silenceSecondsMax = Self.silenceSecondsMax
     try connection.listen(to: ["candled"])
   }
 

@@ -10,7 +10,7 @@ import Testing
   private static let table: [(state: String, code: StoreError.Code)] = [
     ("08006", .connectionLost), ("08P01", .connectionLost), ("57P01", .connectionLost),
     ("57P03", .connectionLost), ("57014", .transient), ("25P02", .transient),
-    ("25006", .operatorNeeded), ("40001", .transient), ("40P01", .transient),
+    ("25006", .connectionLost), ("40001", .transient), ("40P01", .transient),
     ("53100", .transient), ("53200", .transient), ("53300", .transient), ("54000", .transient),
     ("55P03", .transient), ("55006", .transient), ("58030", .transient), ("XX000", .transient),
     ("XX001", .operatorNeeded), ("0A000", .operatorNeeded), ("28P01", .operatorNeeded),
