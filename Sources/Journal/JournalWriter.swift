@@ -137,6 +137,7 @@ package final class JournalWriter {
   private func createSegment(first: Int64) throws(JournalError) -> OpenSegment {
     let name = JournalSegment.name(first: first)
     let path = directory.path(of: name)
+    setAside(path)
     let file = Descriptor(
       try checked("create \(path)", segment: name) {
         open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o640)
@@ -157,6 +158,18 @@ package final class JournalWriter {
     try backgroundSync.adopt(file, first: first, isNew: true)
     return created
   }
+
+  /// What lies where a new segment belongs was never written by this journal, whose lock keeps
+  /// other writers out: it is kept under another name, or no append would ever succeed.
+  private func setAside(_ path: String) {
+    for number in 1...Self.setAsideMax {
+      let other = "\(path).set-aside-\(number)"
+      if link(path, other) == 0 { return _ = unlink(path) }
+      if errno != EEXIST { return }
+    }
+  }
+
+  private static let setAsideMax = 100
 
   /// Goes on in the last segment, which recovery has made sound.
   private func reopen(_ tail: JournalRecovery.Tail) throws(JournalError) {

@@ -86,7 +86,10 @@ package enum ConfigurationFile {
     return problems.sorted { ($0.line ?? 0, $0.key ?? "") < ($1.line ?? 0, $1.key ?? "") }
   }
 
-  static func read(_ path: String) throws(ConfigurationError) -> String {
+  /// - Parameter check: of the file as it was opened.
+  static func read(
+    _ path: String, check: (stat) throws(ConfigurationError) -> Void = { _ in }
+  ) throws(ConfigurationError) -> String {
     func unreadable(_ sentence: String) -> ConfigurationError {
       ConfigurationError(
         code: .unreadable,
@@ -96,6 +99,11 @@ package enum ConfigurationFile {
       throw unreadable("cannot be opened: \(String(cString: strerror(errno)))")
     }
     defer { fclose(file) }
+    var status = stat()
+    guard fstat(fileno(file), &status) == 0 else {
+      throw unreadable("cannot be read: \(String(cString: strerror(errno)))")
+    }
+    try check(status)
     var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
     let count = fread(&bytes, 1, bytes.count, file)
     guard ferror(file) == 0 else {

@@ -17,12 +17,9 @@ package enum CredentialFile {
     _ name: String, words: Int
   ) throws(ConfigurationError) -> [[Secret]] {
     let path = try resolve(name)
-    try refuseOpenOne(path)
     var entries: [[Secret]] = []
     var numbers: [Substring: Int] = [:]
-    let lines = try ConfigurationFile.read(path).split(omittingEmptySubsequences: false) {
-      $0.isNewline
-    }
+    let lines = try read(path).split(omittingEmptySubsequences: false) { $0.isNewline }
     for (index, line) in lines.enumerated() {
       let found = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
       if found.isEmpty { continue }
@@ -34,6 +31,12 @@ package enum CredentialFile {
         throw problem(
           path, line: index + 1, sentence: "line \(index + 1) repeats line \(earlier)")
       }
+      guard found.allSatisfy({ $0.utf8.count >= SecretMask.blankedBytesMin }) else {
+        throw problem(
+          path, line: index + 1,
+          sentence: "expected \(SecretMask.blankedBytesMin) characters or more: a shorter secret "
+            + "cannot be kept out of the journal")
+      }
       entries.append(found.map { Secret(String($0)) })
     }
     if entries.isEmpty { throw problem(path, sentence: "contains no entry") }
@@ -44,20 +47,29 @@ package enum CredentialFile {
   /// - Throws: the file cannot be read, others can read it too, or it has not one line.
   package static func password(_ name: String) throws(ConfigurationError) -> Secret {
     let path = try resolve(name)
-    try refuseOpenOne(path)
-    var text = Substring(try ConfigurationFile.read(path))
+    var text = Substring(try read(path))
     if text.last?.isNewline == true { text.removeLast() }
     if text.isEmpty { throw problem(path, sentence: "is empty, expected one line") }
     guard !text.contains(where: \.isNewline), !text.contains("\0") else {
       throw problem(path, sentence: "expected one line")
     }
+    guard text.utf8.count >= SecretMask.secretBytesMin else {
+      throw problem(
+        path,
+        sentence: "expected \(SecretMask.secretBytesMin) characters or more: a shorter password "
+          + "cannot be kept out of logs")
+    }
     return Secret(String(text))
   }
 
-  private static func refuseOpenOne(_ path: String) throws(ConfigurationError) {
-    var status = stat()
-    if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
-      throw problem(path, sentence: "others can read it: chmod 600")
+  /// Judged as it was opened. As libpq does with keys: a group may read what root owns, which is
+  /// how systemd hands out credentials; else the owner alone.
+  private static func read(_ path: String) throws(ConfigurationError) -> String {
+    try ConfigurationFile.read(path) { (status) throws(ConfigurationError) in
+      let ofOthers: mode_t = status.st_uid == 0 ? 0o037 : 0o077
+      if status.st_mode & ofOthers != 0 {
+        throw problem(path, sentence: "others can read it: chmod 600")
+      }
     }
   }
 

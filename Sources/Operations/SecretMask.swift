@@ -74,7 +74,7 @@ package final class SecretMask: Sendable {
   }
 
   /// Shorter ones may stand in data by chance, and data must not change.
-  private static let blankedBytesMin = 8
+  static let blankedBytesMin = 8
 
   /// Overwrites every known secret of eight bytes or more in a body, byte for byte.
   package func blank(_ body: inout [UInt8]) {

@@ -94,10 +94,17 @@ extension StoreReader {
         and i.symbol = any (string_to_array($1::text, ' '))
       """)
 
-  /// The newest rows of those instruments that changed behind `seq`, and what was taken out.
+  /// The newest rows of those instruments that changed behind `seq`, and what was taken out: all of
+  /// one moment.
   /// - Throws: `connectionLost`, `transient`, `malformed`.
   package func changes(
     of symbols: Set<Symbol>, after seq: Int64
+  ) throws(StoreError) -> WatchedChanges {
+    try inOneMoment("broker") { () throws(StoreError) in try read(symbols, after: seq) }
+  }
+
+  private func read(
+    _ symbols: Set<Symbol>, after seq: Int64
   ) throws(StoreError) -> WatchedChanges {
     let position = try read(Self.readPosition, context: "broker") { (row) throws(StoreError) in
       (try row.int64(), try row.int64())

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HTTPServing
 import Operations
+import Platform
 
 /// The gateway beside a demo: the program `candled-gateway`, which lies beside this one, on the
 /// demo's database and a port of loopback. Market data needs no token there; the page gets one for
@@ -78,11 +79,20 @@ final class DemoGateway {
   private static func printed(by arguments: [String]) throws -> String {
     let (output, errors) = (Pipe(), Pipe())
     let process = try start(arguments, output: output, errors: errors)
-    let texts = try [output, errors].map {
-      String(decoding: try $0.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        .split(separator: "\n").joined(separator: "\n")
+    // Both at once: a program waits whose pipe is full.
+    let reports = Locked(Data())
+    let isRead = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      let read = (try? errors.fileHandleForReading.readToEnd()) ?? Data()
+      reports.withLock { $0 = read }
+      isRead.signal()
     }
+    let printed = try output.fileHandleForReading.readToEnd() ?? Data()
+    isRead.wait()
     process.waitUntilExit()
+    let texts = [printed, reports.withLock { $0 }].map {
+      String(decoding: $0, as: UTF8.self).split(separator: "\n").joined(separator: "\n")
+    }
     guard process.terminationStatus == 0 else {
       throw CommandFailure(
         status: .unavailable,

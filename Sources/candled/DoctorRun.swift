@@ -24,7 +24,7 @@ final class DoctorRun {
 
   private struct Place {
     let key: String?
-    let gapSeconds: Int
+    let gap: Duration
     var readyAt: ContinuousClock.Instant
   }
 
@@ -53,7 +53,7 @@ final class DoctorRun {
         of: source.mainSeries, settings: settings, besideDaemon: isDaemonRunning)
       return Place(
         key: credentials.keys(of: source).first?.label,
-        gapSeconds: 60 / max(budget.requestsPerMinute, 1), readyAt: .now)
+        gap: .milliseconds(60_000 / max(budget.requestsPerMinute, 1)), readyAt: .now)
     }
   }
 
@@ -86,7 +86,7 @@ final class DoctorRun {
       let name = upstream.hostName(of: feedRequest, host: host) ?? setting
       let answer = await upstream.response(to: feedRequest, key: sources[place].key, host: host)
       requestsSent += 1
-      sources[place].readyAt = .now + .seconds(sources[place].gapSeconds)
+      sources[place].readyAt = .now + sources[place].gap
       try record(DoctorRecord(request: feedRequest, host: name, at: clock.now, answer: answer))
       switch answer {
       case .response(let status, let body, _, _):

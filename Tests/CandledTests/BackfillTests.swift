@@ -215,7 +215,7 @@ private struct Past {
 
   @Test func `has nothing to do where all of it lies in the future`() throws {
     let past = try Past()
-    let keys = try Self.file("PKTEST secret\n", mode: 0o600)
+    let keys = try Self.file("PKTEST0001 secret-0001\n", mode: 0o600)
     let day = Past.now.shanghaiDay.advanced(by: 2)
     let run = try past.run([
       "backfill", "AAPL", "--from", "\(day)", "--to", "\(day)", "--source", "alpaca_iex",

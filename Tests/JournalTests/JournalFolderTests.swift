@@ -47,6 +47,17 @@ import Testing
     #expect(try JournalReader(directory: folder.path).all() == assortment() + [timer("next")])
   }
 
+  @Test func `what lies where the next segment belongs is set aside and kept`() throws {
+    let entries = assortment()
+    let writer = try JournalWriter(directory: folder.path)
+    for (place, _) in entries.enumerated() {
+      folder.write([1, 2, UInt8(place)], to: JournalSegment.name(first: Int64(place + 1)))
+    }
+    for entry in entries { try writer.append(entry) }
+    #expect(try JournalReader(directory: folder.path).all() == entries)
+    #expect(access(path(1) + ".set-aside-1", F_OK) == 0)
+  }
+
   @Test func `a sparse tail of 64 GiB is cut off without being read`() throws {
     for entry in assortment() { _ = try JournalWriter(directory: folder.path).append(entry) }
     let whole = Int64(try folder.bytes(of: JournalSegment.name(first: 1)).count)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -22,8 +23,8 @@ import Testing
   @Test func `each line is an entry, blank lines and comments are none`() throws {
     let entries = try load("# ours\nAF98235C-1\n\n b997d440 # the old one\n").get()
     #expect(entries == [["AF98235C-1"], ["b997d440"]])
-    let pairs = try load("KEY secret/with+signs=\n", words: 2).get()
-    #expect(pairs == [["KEY", "secret/with+signs="]])
+    let pairs = try load("PKEY0001 secret/with+signs=\n", words: 2).get()
+    #expect(pairs == [["PKEY0001", "secret/with+signs="]])
   }
 
   @Test(arguments: [
@@ -46,12 +47,37 @@ import Testing
   }
 
   @Test func `a file that everybody can read is refused`() throws {
-    guard case .failure(let error) = try load("canary\n", mode: 0o644) else {
+    guard case .failure(let error) = try load("canary-1\n", mode: 0o644) else {
       Issue.record("accepted")
       return
     }
     #expect("\(error)".contains("chmod 600"))
-    #expect(try load("canary\n", mode: 0o440).get() == [["canary"]])
+    #expect(try load("canary-1\n", mode: 0o400).get() == [["canary-1"]])
+  }
+
+  @Test func `a group may read what root owns and nothing else`() throws {
+    func isLoaded(mode: Int, owner: UInt32) throws -> Bool {
+      let path = FileManager.default.temporaryDirectory.path + "/licences-\(UUID())"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      try Data("canary-1\n".utf8).write(to: URL(fileURLWithPath: path))
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      if chown(path, owner, .max) != 0 { return mode & 0o077 == 0 || owner == 0 }
+      return (try? CredentialFile.load(path, words: 1)) != nil
+    }
+    #expect(try isLoaded(mode: 0o600, owner: 1_234) && isLoaded(mode: 0o640, owner: 0))
+    #expect(try !isLoaded(mode: 0o640, owner: 1_234) && !isLoaded(mode: 0o660, owner: 1_234))
+    #expect(try isLoaded(mode: 0o440, owner: 0))
+  }
+
+  @Test(arguments: ["a", "1234567", "1234567 12345678"])
+  func `a secret too short to be kept out of the journal is refused`(_ text: String) throws {
+    let words = text.split(separator: " ").count
+    guard case .failure(let error) = try load(text, words: words) else {
+      Issue.record("accepted")
+      return
+    }
+    #expect("\(error)".contains("1: expected 8 characters or more"), "\(error)")
+    #expect(try load("12345678 12345678", words: 2).get().count == 1)
   }
 
   private func password(_ text: String, mode: Int = 0o600) throws -> String {
@@ -73,6 +99,7 @@ import Testing
   }
 
   @Test(arguments: [
+    ("abc", 0o600, "expected 4 characters or more: a shorter password cannot be kept out of logs"),
     ("", 0o600, "is empty, expected one line"), ("\n", 0o600, "is empty, expected one line"),
     ("canary\n\n", 0o600, "expected one line"), ("canary\nb\n", 0o600, "expected one line"),
     ("canary\n", 0o604, "others can read it: chmod 600"),
