@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 
 from .columns import Decoder
 from .errors import BadArgument, ConnectionFailed, QueryFailed
-from .following import Followed, follow
+from .following import Followed, follow, with_transport
 from .receiving import is_plain, receive, receive_plain
 from .tables import Table
 
@@ -22,9 +22,8 @@ Moment = str | date | datetime
 _Text = sql.SQL | sql.Composed
 Adjust = Literal["raw", "qfq", "hfq"] | str
 
-_CONNECT_SECONDS = 10
 _BOOK_LEVELS = 5
-_SCHEMA_VERSION_MIN = 8
+_SCHEMA_VERSION_MIN = 9
 # Timeframes that the change feed has: the others follow from them.
 _STORED = {1, 90, 240}
 # PostgreSQL's code for an argument that candled's functions refuse.
@@ -103,7 +102,8 @@ class Database:
         return self._candles(asked, columns, exact, prefix="c.").sorted_by("symbol", "opened_at")
 
     def latest(self, symbols: str | Iterable[str] | None = None, *, exact: bool = False) -> Table:
-        """The newest quote of each instrument, its book as bid_price_1 … ask_volume_5."""
+        """The newest quote of each instrument, its book as bid_price_1 … ask_volume_5. With an
+        `ex_day`, what high_52w and low_52w have of days before it is of another scale."""
         book = sql.SQL(", ").join(
             sql.SQL("{}[{}] as {}").format(
                 sql.Identifier(f"{side}_{what}s"), sql.Literal(level),
@@ -112,7 +112,7 @@ class Database:
             for level in range(1, _BOOK_LEVELS + 1))
         plain = sql.SQL(
             "symbol, name, trading, quoted_at, last, change, percent_change, open, high, low, "
-            "previous_close, volume, turnover, trading_day, received_at, high_52w, low_52w")
+            "previous_close, volume, turnover, trading_day, received_at, high_52w, low_52w, ex_day")
         return self._of_symbols(
             sql.SQL("select {}, {} from candled.latest").format(plain, book), symbols,
             sql.SQL("order by symbol"), exact)
@@ -242,8 +242,7 @@ class Database:
         if self._connection is not None and not self._connection.broken:
             return self._connection
         try:
-            connection = psycopg.connect(
-                self._address, autocommit=True, connect_timeout=_CONNECT_SECONDS)
+            connection = psycopg.connect(with_transport(self._address), autocommit=True)
         except psycopg.Error as error:
             raise ConnectionFailed(str(error).strip()) from error
         try:

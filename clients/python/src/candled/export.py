@@ -26,6 +26,8 @@ from .tables import Table
 __all__ = ["Export", "Written", "load"]
 
 _MADE_OF = b"candled"
+# Files of version 1 had as many decimals as their day: they are written again.
+_VERSION = 2
 _COMPRESSION_LEVEL = 9
 _TEMPORARY = ".part"
 # A reader that wants few instruments skips the other groups.
@@ -114,7 +116,7 @@ class Export:
         found = self._database.query(text, *values)
         rows = int(found["rows"][0])
         return {
-            "version": 1, "market": market, "day": day.isoformat(), "timeframe": self._timeframe,
+            "version": _VERSION, "market": market, "day": day.isoformat(), "timeframe": self._timeframe,
             "symbols": self._symbols, "rows": rows,
             "revisions": int(found["revisions"][0]) if rows else 0, "known": found["known"][0],
         }
@@ -152,13 +154,13 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, int]:
-    content = table.to_arrow()
+    content = arrow.table(table._columns, table.zone, scale=arrow.FILE_SCALE)
     content = content.replace_schema_metadata({_MADE_OF: json.dumps(made_of).encode()})
     temporary = path.with_name(f".{path.name}{_TEMPORARY}")
     with open(temporary, "wb") as file:
         parquet.write_table(
             content, file, compression="zstd", compression_level=_COMPRESSION_LEVEL,
-            row_group_size=_ROW_GROUP_ROWS, store_decimal_as_integer=True,
+            row_group_size=_ROW_GROUP_ROWS,
             use_dictionary=[name for name in content.schema.names if name not in _DELTA],
             column_encoding={name: "DELTA_BINARY_PACKED" for name in _DELTA},
             sorting_columns=parquet.SortingColumn.from_ordering(

@@ -1,19 +1,23 @@
 """Candles of a database as they become final or change: its change feed."""
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from .errors import AccessRefused
 from .messages import Candle, Candles, Resync, Stale
 
-__all__ = ["Followed", "follow"]
+__all__ = ["Followed", "follow", "with_transport"]
 
 Followed = Candles | Resync | Stale
 
@@ -21,6 +25,13 @@ _CHANGES_MAX = 1000
 # NOTIFY is a hint that may be lost; a standby sends none.
 _POLL_SECONDS, _STANDBY_POLL_SECONDS = 5.0, 0.25
 _RETRY_SECONDS_MIN, _RETRY_SECONDS_MAX = 0.5, 30.0
+# A question that is not answered for so long: the way there is cut, or what is on it stands still.
+_ANSWER_SECONDS = 20.0
+# What the kernel does about a way that was cut while nothing is asked. The address may have others.
+_TRANSPORT = {
+    "connect_timeout": "10", "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5",
+    "keepalives_count": "3", "tcp_user_timeout": "20000",
+}
 # Of PostgreSQL: LISTEN during recovery.
 _READ_ONLY = "25006"
 
@@ -56,6 +67,7 @@ async def follow(
 ) -> AsyncIterator[Followed]:
     """Outlives lost connections: `Stale` says when one is lost and when there is another."""
     feed = _Feed(zone, symbols, lengths, after)
+    address = with_transport(address)
     attempts = 0
     while True:
         try:
@@ -75,10 +87,17 @@ async def follow(
             raise AccessRefused(str(error).strip()) from error
         except psycopg.OperationalError as error:
             attempts += 1
+            feed.lost()
             if attempts == 1:
                 yield Stale(True, str(error).strip())
             limit = min(_RETRY_SECONDS_MIN * 2 ** (attempts - 1), _RETRY_SECONDS_MAX)
             await asyncio.sleep(random.uniform(0, limit))
+
+
+def with_transport(address: str) -> str:
+    """The address with the kernel's limits, where it has none of its own."""
+    given: dict[str, Any] = conninfo_to_dict(address)
+    return make_conninfo(**{**_TRANSPORT, **given})
 
 
 class _Feed:
@@ -89,21 +108,28 @@ class _Feed:
         self._after = after
         self._epoch: int | None = None
         self._poll_seconds = _POLL_SECONDS
+        self._changes_max = _CHANGES_MAX
+
+    def lost(self) -> None:
+        """What was too much to be answered in time is asked in smaller parts."""
+        self._changes_max = max(self._changes_max // 4, 1)
 
     async def begin(self, connection: Any) -> Resync | None:
         """Where to go on. Says if this is another database than before."""
-        await connection.execute(sql.SQL("set timezone to {}").format(sql.Literal(self._zone)))
+        zone = sql.SQL("select set_config('timezone', {}, false)").format(sql.Literal(self._zone))
+        await _answered(connection, zone)
         try:
-            await connection.execute("listen candled")
+            await _answered(connection, sql.SQL("listen candled"))
             self._poll_seconds = _POLL_SECONDS
         except psycopg.Error as error:
             if error.sqlstate != _READ_ONLY:
                 raise
             self._poll_seconds = _STANDBY_POLL_SECONDS
-        cursor = await connection.execute("select epoch, last_seq from candled.feed_position()")
-        position = await cursor.fetchone()
-        if position is None:
+        positions = await _answered(
+            connection, sql.SQL("select epoch, last_seq from candled.feed_position()"))
+        if not positions:
             raise psycopg.OperationalError("a logical replica is being filled")
+        position = positions[0]
         is_other = self._epoch not in (None, position["epoch"])
         self._epoch = position["epoch"]
         if self._after is None or is_other:
@@ -113,18 +139,16 @@ class _Feed:
     async def read(self, connection: Any) -> AsyncIterator[Followed]:
         """What changed since. The cursor moves when it has been taken."""
         while True:
-            cursor = await connection.execute(
-                "select kind, seq from candled.changes(%s, %s) order by seq",
-                (self._after, _CHANGES_MAX))
-            changes = await cursor.fetchall()
+            changes = await _answered(connection, sql.SQL(
+                "select kind, seq from candled.changes({}, {}) order by seq"
+            ).format(sql.Literal(self._after), sql.Literal(self._changes_max)))
             if not changes:
                 return
             if changes[0]["kind"] == "skipped":
                 yield Resync("past_horizon")
-            cursor = await connection.execute(sql.SQL(_CANDLES).format(
-                after=sql.Literal(self._after), max=sql.Literal(_CHANGES_MAX),
+            rows = await _answered(connection, sql.SQL(_CANDLES).format(
+                after=sql.Literal(self._after), max=sql.Literal(self._changes_max),
                 lengths=sql.Literal(self._lengths), symbols=sql.Literal(self._symbols)))
-            rows = await cursor.fetchall()
             for seq, group in groupby(rows, key=lambda row: row.pop("seq")):
                 # A change that came in between is read with the next ones.
                 if seq <= changes[-1]["seq"]:
@@ -132,7 +156,32 @@ class _Feed:
                     self._after = seq
                     yield Candles(tuple(candles))
             self._after = changes[-1]["seq"]
+            self._changes_max = min(2 * self._changes_max, _CHANGES_MAX)
 
     async def wait(self, connection: Any) -> None:
         async for _ in connection.notifies(timeout=self._poll_seconds, stop_after=1):
             pass
+
+
+async def _answered(connection: Any, statement: sql.SQL | sql.Composed) -> list[Any]:
+    """The rows of the answer. A statement that was only cancelled would be waited for as well: the
+    socket is shut, and the wait ends as that of any lost connection does."""
+    is_silent = False
+
+    def shut() -> None:
+        nonlocal is_silent
+        is_silent = True
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as own:
+            own.shutdown(socket.SHUT_RDWR)
+
+    timer = asyncio.get_running_loop().call_later(_ANSWER_SECONDS, shut)
+    try:
+        cursor = await connection.execute(statement)
+        return list(await cursor.fetchall()) if cursor.description else []
+    except psycopg.OperationalError as error:
+        if is_silent:
+            raise psycopg.OperationalError(
+                f"the database does not answer within {_ANSWER_SECONDS:g} s") from error
+        raise
+    finally:
+        timer.cancel()

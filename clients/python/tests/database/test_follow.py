@@ -6,6 +6,10 @@ from unittest import mock
 
 import candled
 import demo
+from candled import following
+from candled.database import _address
+from candled.following import follow
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 SYMBOL = "sh600000"
 
@@ -60,6 +64,72 @@ class FollowTests(unittest.IsolatedAsyncioTestCase):
                 db.follow(SYMBOL, ["5m"])
             with self.assertRaisesRegex(candled.BadArgument, "nearest"):
                 db.follow("sh60000")
+
+
+class Proxy:
+    """Between a follower and the database, over TCP. It can stop forwarding: the kernel goes on to
+    acknowledge what is sent, so that nothing but time says so."""
+
+    async def __aenter__(self):
+        self.is_open = asyncio.Event()
+        self.is_open.set()
+        self.connections = 0
+        self._tasks = set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _serve(self, reader, writer):
+        self.connections += 1
+        await self.is_open.wait()
+        place = conninfo_to_dict(_address(demo.ADDRESS))
+        server = await asyncio.open_unix_connection(f"{place['host']}/.s.PGSQL.{place['port']}")
+        for source, target in ((reader, server[1]), (server[0], writer)):
+            task = asyncio.create_task(self._forward(source, target))
+            self._tasks.add(task)
+
+    async def _forward(self, source, target):
+        while data := await source.read(1 << 16):
+            await self.is_open.wait()
+            target.write(data)
+        target.close()
+
+
+@mock.patch("candled.following._POLL_SECONDS", 0.2)
+@mock.patch("candled.following._ANSWER_SECONDS", 1.0)
+class CutTests(unittest.IsolatedAsyncioTestCase):
+    async def test_a_connection_that_stands_still_is_reported_and_replaced(self):
+        async with Proxy() as proxy, asyncio.timeout(60):
+            address = make_conninfo(
+                _address(demo.ADDRESS), host="127.0.0.1", port=proxy.port, sslmode="disable")
+            followed = follow(address, "Asia/Shanghai", [SYMBOL], [1], 0)
+            self.assertIsInstance(await anext(followed), candled.Candles)
+            proxy.is_open.clear()
+            loop = asyncio.get_running_loop()
+            begun = loop.time()
+            while not isinstance(message := await anext(followed), candled.Stale):
+                pass
+            self.assertTrue(message.is_stale)
+            self.assertEqual(message.reason, "the database does not answer within 1 s")
+            self.assertLess(loop.time() - begun, 10)
+            proxy.is_open.set()
+            message = await anext(followed)
+            self.assertEqual((type(message), message.is_stale), (candled.Stale, False))
+            self.assertGreater(proxy.connections, 1)
+
+
+class LimitTests(unittest.TestCase):
+    def test_a_cut_is_reported_within_half_a_minute(self):
+        self.assertLessEqual(following._POLL_SECONDS + following._ANSWER_SECONDS, 30)
+        kept = following._TRANSPORT
+        self.assertLessEqual(
+            int(kept["keepalives_idle"])
+            + int(kept["keepalives_interval"]) * int(kept["keepalives_count"]), 30)
 
 
 if __name__ == "__main__":
