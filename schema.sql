@@ -485,6 +485,26 @@ comment on column adjustment_factor.from_day is 'Valid from this day until the n
 comment on column adjustment_factor.factor is 'As the source sends it.';
 comment on column adjustment_factor.known_from is 'This value was known in [known_from, known_to).';
 comment on column adjustment_factor.known_to is 'Null for the current value.';
+-- Before version 9 a fund's factors were taken for 1 whatever it had paid: nobody knows them until
+-- its file is read again.
+do $funds$
+begin
+  if exists (select from schema_version where version < 9) then
+    update adjustment_factor a
+    set known_to = greatest(now(), a.known_from)
+    from instrument i
+    where i.id = a.instrument_id
+      and i.kind = 2
+      and a.known_to is null
+      and not exists (
+        select
+        from adjustment_factor f
+        where f.instrument_id = a.instrument_id
+          and f.known_to is null
+          and f.factor <> 1);
+  end if;
+end
+$funds$;
 
 create table if not exists api_key_usage (
   source smallint not null,
@@ -1333,15 +1353,20 @@ create table if not exists day_audit (
   known_from timestamptz not null,
   repaired_at timestamptz,
   coarse boolean not null default false,
+  previous_close numeric,
   primary key (trading_day, instrument_id)
 );
 -- Before version 5 no source rounded.
 alter table day_audit add column if not exists coarse boolean not null default false;
+-- Before version 9 the exchange's reference price went with the next day's first quote.
+alter table day_audit add column if not exists previous_close numeric;
 comment on table day_audit is
   'Certificates of conservation: minutes + gaps = the exchange''s day, per instrument and day.';
 comment on column day_audit.coarse is
   'Whether the source of the exchange''s totals rounds them: then they are lower bounds until a '
   'bar of the day or an exact total settles them.';
+comment on column day_audit.previous_close is
+  'As the exchange has it, adjusted on an ex-day; null where the day''s quotes were gone first.';
 comment on column day_audit.instrument_id is 'instrument.id';
 comment on column day_audit.trading_day is 'The exchange''s date.';
 comment on column day_audit.exchange_volume is 'The day''s total; null if its end was not seen.';
@@ -2713,7 +2738,11 @@ begin
       from adjustment_factor f
       where f.instrument_id = series
         and f.kind = factor_kind
-        and (candles.as_of is null or f.known_from <= candles.as_of))
+        and case
+          when candles.as_of is null then f.known_to is null
+          else f.known_from <= candles.as_of
+            and coalesce(f.known_to, 'infinity') > candles.as_of
+        end)
   then
     perform argument_error(
       'adjust', candles.adjust, format('raw, for no factors of %s are known', candles.symbol));
@@ -3269,7 +3298,16 @@ select
     case when q.trading_day >= date_trunc('year', d.day) then d.high end) as high_year,
   least(
     range_low(r, date_trunc('year', d.day)::date, 'infinity'),
-    case when q.trading_day >= date_trunc('year', d.day) then d.low end) as low_year
+    case when q.trading_day >= date_trunc('year', d.day) then d.low end) as low_year,
+  (
+    select max(f.from_day)
+    from adjustment_factor f
+    where f.instrument_id = q.instrument_id
+      and f.kind = 2
+      and f.known_to is null
+      and f.from_day > d.day - 363
+      and f.from_day <= d.day
+  ) as ex_day
 from quote q
 join instrument i on i.id = q.instrument_id
 left join price_range r on r.instrument_id = q.instrument_id
@@ -3455,7 +3493,11 @@ begin
           from adjustment_factor f
           where f.instrument_id = i.id
             and f.kind = factor_kind
-            and (market_candles.as_of is null or f.known_from <= market_candles.as_of)));
+            and case
+              when market_candles.as_of is null then f.known_to is null
+              else f.known_from <= market_candles.as_of
+                and coalesce(f.known_to, 'infinity') > market_candles.as_of
+            end));
 end
 $function$;
 comment on function market_candles is
@@ -3500,7 +3542,16 @@ select
     coalesce(bit_count(r.traded >> (n.day - r.trading_day)), 0)
     + case when q.trading_day is null then 0 else 1 end
   )::integer as days,
-  i.id as instrument_id
+  i.id as instrument_id,
+  (
+    select max(f.from_day)
+    from adjustment_factor f
+    where f.instrument_id = i.id
+      and f.kind = 2
+      and f.known_to is null
+      and f.from_day > n.since
+      and f.from_day <= n.day
+  ) as ex_day
 from newest n
 cross join instrument i
 left join price_range r on r.instrument_id = i.id and r.trading_day >= n.since
@@ -3512,8 +3563,9 @@ left join quote q
 where r.instrument_id is not null
   or q.instrument_id is not null;
 comment on view ranges is
-  'Highest and lowest prices of each instrument, today''s included, as traded (not adjusted for '
-  'splits and dividends): on the newest day of all, in 52 weeks and in the calendar year to it.';
+  'Highest and lowest prices of each instrument, today''s included, as traded: on the newest day '
+  'of all, in 52 weeks and in the calendar year to it. Where ex_day is not null, those of days '
+  'before it do not compare with today''s.';
 
 create or replace function movers(
   kind text default 'gainers', market text default null, day date default null,
@@ -3598,8 +3650,38 @@ begin
         select coalesce(
           nullif(q.previous_close, 0),
           (
-            select c.close
+            select a.previous_close
+            from day_audit a
+            where a.trading_day = on_day
+              and a.instrument_id = i.id
+          ),
+          (
+            -- On an ex-day the factor steps by what the exchange takes off the close.
+            select coalesce(round(c.close * f.step, scale(c.close)), c.close)
             from candle c
+            cross join lateral (
+              select
+                (
+                  select k.factor
+                  from adjustment_factor k
+                  where k.instrument_id = i.id
+                    and k.kind = 2
+                    and k.known_to is null
+                    and k.from_day <= c.trading_day
+                  order by k.from_day desc
+                  limit 1
+                )
+                / (
+                  select k.factor
+                  from adjustment_factor k
+                  where k.instrument_id = i.id
+                    and k.kind = 2
+                    and k.known_to is null
+                    and k.from_day <= on_day
+                  order by k.from_day desc
+                  limit 1
+                ) as step
+            ) f
             where c.instrument_id = i.id
               and c.timeframe = 240
               and c.opened_at < p.opened_at
@@ -3656,8 +3738,8 @@ $function$;
 comment on function movers is
   'The first of a market (all of them if null) on a day (its newest if null). kind: gainers and '
   'losers by per cent, turnover, volume, new_highs and new_lows (beyond every day of the 52 weeks '
-  'before, by turnover). The previous close is the exchange''s on its newest day, on earlier ones '
-  'that of the last day candle before, not adjusted.';
+  'before as traded, by turnover). The previous close is the exchange''s, on an ex-day adjusted; '
+  'where it is not stored, that of the last day candle before, by the factors known.';
 
 create or replace function served_on(series integer, day date)
 returns text[]
@@ -4400,6 +4482,11 @@ begin
         (11, 'ranges.%\_52w', 'Of the 364 days to the newest day.'),
         (11, 'ranges.%\_year', 'Of the calendar year of the newest day; null if it did not trade.'),
         (11, 'ranges.days', 'Days in those 52 weeks on which it traded.'),
+        (
+          11, '%.ex\_day',
+          'The newest ex-day in those 52 weeks, by the factors known: prices before it are of '
+          'another scale. Null where there is none.'
+        ),
         (11, 'rolled\_candles.live', 'With what is forming; false: of final candles alone.'),
         (11, 'rolled\_candles.series', 'instrument.source'),
         (11, 'rolled\_candles.from\_ts', 'When the date began on the market''s clock.'),

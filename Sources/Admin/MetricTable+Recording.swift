@@ -1,3 +1,4 @@
+import Feeds
 import Ingest
 import Market
 import Operations
@@ -31,6 +32,14 @@ extension MetricTable {
     ) { engine in
       Dictionary(
         uniqueKeysWithValues: engine.counters.rejectedRows.map { ($0.key.rawValue, $0.value) })
+    },
+    counters(
+      "candled_dropped_members_total",
+      help: "Members of accepted rows left out for their form, by member.", by: "member",
+      words: OptionalMember.allCases.map(\.rawValue)
+    ) { engine in
+      Dictionary(
+        uniqueKeysWithValues: engine.counters.droppedMembers.map { ($0.key.rawValue, $0.value) })
     },
     counters(
       "candled_disputes_total",

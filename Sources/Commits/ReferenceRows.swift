@@ -26,10 +26,23 @@ package struct ReferenceRows: Sendable {
 package struct FactorBatch: Sendable, Hashable {
   package var source: Source
   package var factors: [AdjustmentFactor]
+  /// Of whom none is known any more.
+  package var unknown: [Series]
 
-  package init(source: Source, factors: [AdjustmentFactor]) {
+  package struct Series: Sendable, Hashable {
+    package var symbol: Symbol
+    package var kind: AdjustmentFactor.Kind
+
+    package init(symbol: Symbol, kind: AdjustmentFactor.Kind) {
+      self.symbol = symbol
+      self.kind = kind
+    }
+  }
+
+  package init(source: Source, factors: [AdjustmentFactor], unknown: [Series] = []) {
     self.source = source
     self.factors = factors
+    self.unknown = unknown
   }
 
   /// One batch an instrument and kind: what is not told of those ends.
@@ -37,6 +50,7 @@ package struct FactorBatch: Sendable, Hashable {
     Dictionary(grouping: factors) { "\($0.symbol) \($0.kind.rawValue)" }
       .sorted { $0.key < $1.key }
       .map { FactorBatch(source: source, factors: $0.value) }
+      + unknown.map { FactorBatch(source: source, factors: [], unknown: [$0]) }
   }
 }
 

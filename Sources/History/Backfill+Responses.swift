@@ -34,7 +34,7 @@ extension Backfill {
     var next: FeedRequest?
     switch workerResponse.response {
     case .candles(let page):
-      report(page.refused, of: feedRequest)
+      report(page, of: feedRequest)
       open.bars += BarBatch.batches(
         of: page, to: feedRequest, days: open.task.days, rules: parts.rules,
         calendar: parts.calendar,
@@ -42,6 +42,8 @@ extension Backfill {
       next = try nextPage(page, of: feedRequest)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: feedRequest.source, factors: factors))
+    case .unknownFactors:
+      open.factors.append(FactorBatch(unknownOf: feedRequest, source: feedRequest.source))
     case .refused(let refusal) where isResponse(refusal, to: feedRequest): break
     default: return
     }
@@ -64,12 +66,20 @@ extension Backfill {
   }
 
   /// A chunk is done without them: requested again, they would be the same.
-  private func report(_ refused: [RefusedRow], of feedRequest: FeedRequest) {
-    guard let first = refused.first else { return }
+  private func report(_ page: CandlePage, of feedRequest: FeedRequest) {
+    if let dropped = page.dropped.first {
+      parts.log.warning(
+        "members of rows dropped",
+        metadata: [
+          "request": "\(feedRequest.text)", "members": "\(page.dropped.count)",
+          "first": "\(dropped.member.rawValue): \(dropped.detail)",
+        ])
+    }
+    guard let first = page.refused.first else { return }
     parts.log.warning(
       "rows refused",
       metadata: [
-        "request": "\(feedRequest.text)", "rows": "\(refused.count)",
+        "request": "\(feedRequest.text)", "rows": "\(page.refused.count)",
         "first": "\(first.reason.rawValue): \(first.detail)",
       ])
   }

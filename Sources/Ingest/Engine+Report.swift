@@ -130,6 +130,14 @@ extension Engine {
       log.warning("\(dispute.kind.sentence)", metadata: metadata)
     }
     if isReplayed { return }
+    for dropped in digest.dropped where loggedDrops.isNew(dropped.member.rawValue) {
+      log.warning(
+        "a member of a row has a new form and is left out, the row stands",
+        metadata: [
+          "member": "\(dropped.member.rawValue)", "symbol": "\(dropped.symbol?.description ?? "")",
+          "detail": "\(dropped.detail)",
+        ])
+    }
     let silent = digest.silences.filter { $0.reason != nil }
     if !silent.isEmpty {
       log.warning("no row accepted \(SilenceMonitor.Change.silent(silent, at: now))")

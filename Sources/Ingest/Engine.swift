@@ -24,6 +24,7 @@ package actor Engine {
   var interpretation = Interpretation()
   var maintenance = JournalMaintenance()
   var commitState = CommitState()
+  var loggedDrops = LogThrottle()
   package internal(set) var status = EngineStatus()
 
   enum Event: Sendable {

@@ -72,6 +72,7 @@ package struct PipelineCounters: Sendable, Hashable {
   package var changedSnapshots = 0
   package var missingRows = 0
   package var rejectedRows: [RejectionReason: Int] = [:]
+  package var droppedMembers: [OptionalMember: Int] = [:]
   package var candles = 0
   /// Delivered ready-made, whatever became of them.
   package var bars = 0
@@ -83,6 +84,10 @@ package struct PipelineCounters: Sendable, Hashable {
   package var unseenCertificates = 0
   /// Rows that contradicted what was known, by what came of it.
   package var disputes: [DisputeEvent.Kind: Int] = [:]
+
+  mutating func count(_ dropped: [DroppedMember]) {
+    for each in dropped { droppedMembers[each.member, default: 0] += 1 }
+  }
 
   mutating func count(_ output: CandleOutput) {
     candles += output.candles.count

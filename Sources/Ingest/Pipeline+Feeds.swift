@@ -32,9 +32,12 @@ extension Pipeline {
     else { return }
     digest.response = response
     switch response {
-    case .candles(let page): apply(page, of: feedRequest, in: entry)
+    case .candles(let page):
+      apply(page, of: feedRequest, in: entry)
+      digest.dropped += page.dropped
     case .list(let list):
       for row in list.refused { pending.reject(row, in: entry) }
+      digest.dropped += list.dropped
       apply(list, of: feedRequest, in: entry, into: &digest.found)
     case .listCount(let count):
       if case .listCount(let part) = feedRequest.query {
@@ -42,6 +45,9 @@ extension Pipeline {
       }
     case .factors(let factors):
       pending.commit.reference.factors.append(FactorBatch(source: entry.source, factors: factors))
+    case .unknownFactors:
+      pending.commit.reference.factors.append(
+        FactorBatch(unknownOf: feedRequest, source: entry.source))
     case .calendar(let days):
       apply(days)
       digest.found.append(.calendar(calendar))
@@ -50,6 +56,7 @@ extension Pipeline {
       pending.commit.reference.sessions += sessions
     case .refused, .quotes: break
     }
+    pending.counters.count(digest.dropped)
   }
 
   /// The ledger of keys: the latest row of each counts.
@@ -58,6 +65,17 @@ extension Pipeline {
     usage.recordedAt = entry.receivedAt
     keyUsage[usage.label] = usage
     pending.keyUsage[PendingRows.KeyDay(label: usage.label, day: usage.day)] = usage
+  }
+}
+
+extension FactorBatch {
+  /// None is known of whom the request was for.
+  package init(unknownOf feedRequest: FeedRequest, source: Source) {
+    var unknown: [Series] = []
+    if case .factors(let symbol, let kind) = feedRequest.query {
+      unknown.append(Series(symbol: symbol, kind: kind))
+    }
+    self.init(source: source, factors: [], unknown: unknown)
   }
 }
 

@@ -20,7 +20,8 @@ struct ListCollection: Sendable {
     guard count > 0, (1...count).allSatisfy({ pages[$0] != nil }) else { return nil }
     let ordered = pages.sorted { $0.key < $1.key }.map(\.value)
     return InstrumentList(
-      listed: ordered.flatMap(\.rows), refused: ordered.flatMap(\.refused))
+      listed: ordered.flatMap(\.rows), refused: ordered.flatMap(\.refused),
+      dropped: ordered.flatMap(\.dropped))
   }
 
   /// Rows that were counted and did not come: a page that was cut short is none the less a page.
@@ -102,7 +103,8 @@ extension Pipeline {
     let identity = Instrument.classify(instrument.symbol)
     return InstrumentRow(
       symbol: instrument.symbol, source: .live, exchange: instrument.exchange,
-      kind: identity?.kind, board: identity?.board, name: instrument.name)
+      kind: identity?.kind, board: identity?.board,
+      name: instrument.name.isEmpty ? nil : instrument.name)
   }
 
   /// America lists ten thousand: only what is recorded gets its name.
@@ -110,7 +112,7 @@ extension Pipeline {
     let names = Dictionary(
       list.rows.map { ($0.symbol, $0.name) }, uniquingKeysWith: { first, _ in first })
     for known in recorded.series.sorted(by: { $0.symbol < $1.symbol }) {
-      guard let name = names[known.symbol] else { continue }
+      guard let name = names[known.symbol], !name.isEmpty else { continue }
       var row = known
       row.name = name
       pending.commit.instruments.append(row)

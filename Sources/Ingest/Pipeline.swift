@@ -142,6 +142,8 @@ package struct Digest: Sendable {
   /// What came of rows that contradicted each other.
   package var disputes: [DisputeEvent] = []
   var silences: [SilenceMonitor.Change] = []
+  /// Members that were left out of good rows.
+  package var dropped: [DroppedMember] = []
 
   init(_ response: FeedResponse? = nil) { self.response = response }
 }

@@ -28,6 +28,8 @@ extension QuoteStage {
       rowMatching.expect(membership.indexes, of: latest.count)
       takeQuotes(membership, watermark: watermark, in: &response, into: &rows)
       for row in quoteBatch.refused { rows.reject(row, in: &response) }
+      response.digest.dropped = quoteBatch.dropped
+      rows.counters.count(quoteBatch.dropped)
       for symbol in quoteBatch.unknown { rows.reject(.unknown(symbol), in: &response) }
       takeOverview(into: &rows)
       countMissing(membership, in: &response, into: &rows)
@@ -45,7 +47,7 @@ extension QuoteStage {
     let body: UnsafeRawBufferPointer
     /// As its source numbers them.
     let group: UInt16
-    let bookGroup: UInt16
+    let bookGroup: UInt32
     let hasRefreshStamps: Bool
     var digest: Digest
     var exRights = ExRights()

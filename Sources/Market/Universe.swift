@@ -151,7 +151,10 @@ public struct Universe: Sendable {
   private mutating func list(
     _ row: ListedInstrument, in part: ListPart, into change: inout UniverseChange
   ) {
+    var row = row
     if let known = bySymbol[row.symbol] {
+      // A list that lacks a name does not take it away.
+      if row.name.isEmpty { row.name = known.instrument.name }
       if known.isDelisted { change.relisted.append(row.symbol) }
       if known.instrument.name != row.name {
         change.renamed.append(

@@ -50,7 +50,32 @@ struct CertificateTable: TableGroup {
       try write(
         rows.filter { !isRepaired($0) }, to: Self.certificates, at: context.knownAt, in: &context)
       try amend(rows.filter(isRepaired), in: &context)
+      try keepPreviousCloses(of: rows)
     }
+  }
+
+  /// The exchange's reference price of the day, which is gone with the next day's first quote.
+  private static let keepPreviousCloses = Statement(
+    name: "keep_previous_closes",
+    sql: """
+      update day_audit a
+      set previous_close = q.previous_close
+      from unnest($1::int[], $2::date[]) k (instrument_id, trading_day)
+      join quote q using (instrument_id, trading_day)
+      where a.instrument_id = k.instrument_id
+        and a.trading_day = k.trading_day
+        and q.previous_close > 0
+        and a.previous_close is distinct from q.previous_close
+      """)
+
+  private func keepPreviousCloses(
+    of rows: [Identified<DayCertificate>]
+  ) throws(StoreError) {
+    if rows.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
+    parameters.add { $0.array(rows, type: .date) { $0.date($1.row.tradingDay) } }
+    try run(Self.keepPreviousCloses, with: parameters)
   }
 
   /// What a repair made of a day.

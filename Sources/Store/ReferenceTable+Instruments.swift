@@ -181,6 +181,32 @@ extension ReferenceTable {
       set factor = excluded.factor, known_to = null
       """)
 
+  private static let endUnknownFactors = Statement(
+    name: "end_unknown_factors",
+    sql: """
+      update adjustment_factor a
+      set known_to = greatest($3::timestamptz, a.known_from)
+      from unnest($1::int[], $2::smallint[]) u (instrument_id, kind)
+      where a.known_to is null
+        and a.instrument_id = u.instrument_id
+        and a.kind = u.kind
+      """)
+
+  private func endUnknown(
+    _ batches: [FactorBatch], in context: inout CommitContext
+  ) throws(StoreError) {
+    let ended = batches.flatMap { batch in
+      batch.unknown.map { (id: id(of: $0.symbol, source: batch.source), kind: $0.kind.rawValue) }
+    }
+    if ended.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(ended, type: .int4) { $0.int32($1.id) } }
+    parameters.add { $0.array(ended, type: .int2) { $0.int16($1.kind) } }
+    parameters.add { $0.timestamp(context.knownAt) }
+    context.receipt.reference.factors += try run(Self.endUnknownFactors, with: parameters)
+      .affectedRows
+  }
+
   private struct FactorKey: Hashable {
     var id: Int32
     var kind: Int16
@@ -196,6 +222,7 @@ extension ReferenceTable {
         return (key: key, factor: factor.factor)
       }
     }
+    try endUnknown(batches, in: &context)
     let rows = incoming.lastOfEach(\.key)
     if rows.isEmpty { return }
     for statement in [Self.endFactors, Self.addFactors] {

@@ -117,7 +117,7 @@ extension BarBatch {
 
 extension FactorBatch {
   var sketch: RefusedRow.Sketch {
-    let symbol = factors.first.map { "\($0.symbol)" } ?? ""
+    let symbol = (factors.first?.symbol ?? unknown.first?.symbol).map { "\($0)" } ?? ""
     return RefusedRow.Sketch("factors", of: self, from: .init(source: source, symbol: symbol))
   }
 }

@@ -54,6 +54,7 @@ import Testing
     let body = try Files.fixture("bad-rows.gb18030.txt")
     let (outcome, recorder) = decode(body)
     #expect(outcome == .ok(lines: recorder.records.count))
-    #expect(recorder.records.filter(\.isQuote).count == 3)
+    #expect(recorder.records.filter(\.isQuote).count == 6)
+    #expect(recorder.dropped.map(\.member) == [.bookDepth, .afterHours, .afterHours])
   }
 }

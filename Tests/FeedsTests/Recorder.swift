@@ -19,6 +19,7 @@ struct Recorder: QuoteVisitor {
   private(set) var records: [Record] = []
   private(set) var quotes: [Quote] = []
   private(set) var rawNames: [[UInt8]] = []
+  private(set) var dropped: [DroppedMember] = []
   private let names = GB18030Decoder()
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
@@ -33,6 +34,8 @@ struct Recorder: QuoteVisitor {
   mutating func overview(_ quote: OverviewQuote) { records.append(.overview(quote)) }
 
   mutating func unknown(_ symbol: Symbol) { records.append(.unknown(symbol.description)) }
+
+  mutating func dropped(_ member: DroppedMember) { dropped.append(member) }
 
   mutating func rejected(_ row: RejectedRow) {
     records.append(

@@ -25,7 +25,8 @@ import Testing
       ("sh600519", QuotedSecurity.tradesAtPrices), ("sh510300", .tradesAtPrices),
       ("sz300750", .tradesAtPrices), ("bj920000", .tradesAtPrices),
       ("sh000001", [.countsLots, .index]), ("sz399001", .index), ("bj899050", .index),
-      ("sh118060", []), ("sh900901", []), ("sz200012", []), ("sh204001", []), ("sh580001", []),
+      ("sh118060", .convertible), ("sz123001", .convertible), ("sh900901", []),
+      ("sz200012", []), ("sh204001", []), ("sh580001", []),
     ] as [(String, QuotedSecurity)])
   func `kinds are what the decoder needs`(_ text: String, _ security: QuotedSecurity) throws {
     let symbol = try #require(Symbol(text))

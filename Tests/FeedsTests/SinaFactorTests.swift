@@ -15,9 +15,63 @@ import Testing
     _ text: String, _ symbol: String = "sh600000", _ kind: AdjustmentFactor.Kind = .qfq
   ) throws -> [AdjustmentFactor] {
     let symbol = try #require(Symbol(symbol))
-    return try Array(text.utf8).withUnsafeBytes {
+    let found = try Array(text.utf8).withUnsafeBytes {
       try SinaFactors.decode($0, status: 200, symbol: symbol, kind: kind)
     }
+    return try #require(found)
+  }
+
+  private func isUnknown(_ rows: [String]) throws -> Bool {
+    let text =
+      #"var sz159939hfq={"total":\#(rows.count),"data":[\#(rows.joined(separator: ","))]}"#
+    return try Array(text.utf8).withUnsafeBytes {
+      try SinaFactors.decode(
+        $0, status: 200, symbol: try #require(Symbol("sz159939")), kind: .hfq)
+    } == nil
+  }
+
+  private func fund(_ day: String, f: String = "1.0000", s: String, u: String) -> String {
+    #"{"d":"\#(day)","f":"\#(f)","s":\#(s),"u":\#(u)}"#
+  }
+
+  @Test(arguments: [
+    (#""2.0000""#, #""0.0000""#), (#""1.0000""#, #""0.7970""#), (#""0.4997""#, #""0.0000""#),
+    (#""1.0000""#, #""?""#), ("null", #""0""#), (#""1""#, "0.055"),
+  ])
+  func `a fund that paid or was split has no factors that are known`(_ s: String, _ u: String)
+    throws
+  {
+    let first = fund("1900-01-01", s: #""1.0000""#, u: #""0.0000""#)
+    #expect(try isUnknown([fund("2023-02-16", s: s, u: u), first]))
+    // Cumulative numbers start again lower: any row counts.
+    #expect(
+      try isUnknown([
+        fund("2024-02-16", s: #""1.0000""#, u: #""0.0000""#), fund("2023-02-16", s: s, u: u), first,
+      ]))
+    // Two rows of a day, one of them neutral.
+    #expect(try isUnknown([fund("1900-01-01", s: s, u: u), first]))
+  }
+
+  @Test func `a fund that never paid nor was split has the factor 1`() throws {
+    #expect(
+      try !isUnknown([
+        fund("2023-02-16", s: "1", u: "0"), fund("1900-01-01", s: #""1.0000""#, u: #""0.0000""#),
+      ]))
+  }
+
+  @Test func `factors other than 1 count, whatever stands beside them`() throws {
+    #expect(try !isUnknown([fund("2023-02-16", f: "1.5", s: "2", u: "0")]))
+  }
+
+  @Test func `an answer of a fund with events says that its factors are unknown`() throws {
+    let request = FeedRequest(
+      .factors(try #require(Symbol("sz159939")), .hfq), to: Sina.source)
+    let body =
+      #"var sz159939hfq={"total":1,"data":[\#(fund("2023-02-16", s: "2", u: "0"))]}"#
+    let response = Array(body.utf8).withUnsafeBytes {
+      FeedResponse.decode(request, status: 200, body: $0)
+    }
+    #expect(response == .unknownFactors)
   }
 
   private func rows(_ factors: [AdjustmentFactor]) -> [String] {
@@ -121,9 +175,10 @@ import Testing
       var damaged = bytes
       damaged[bit / 8] ^= 1 << (bit % 8)
       do {
-        let factors = try damaged.withUnsafeBytes {
+        let found = try damaged.withUnsafeBytes {
           try SinaFactors.decode($0, status: 200, symbol: symbol, kind: .qfq)
         }
+        let factors = try #require(found)
         #expect(factors.allSatisfy { $0.factor.isPositive }, "bit \(bit)")
         #expect(zip(factors, factors.dropFirst()).allSatisfy { $0.from < $1.from }, "bit \(bit)")
       } catch {

@@ -145,6 +145,43 @@ import Testing
         ])
   }
 
+  @Test func `factors that nobody knows any more end, and adjusting is refused`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let symbol = StoreSamples.symbol(0)
+    var first = commit(1)
+    first.reference.factors = AdjustmentFactor.Kind.allCases.map { kind in
+      FactorBatch(
+        source: .sina,
+        factors: [
+          AdjustmentFactor(
+            symbol: symbol, kind: kind, from: StoreSamples.day, factor: ExactDecimal(1))
+        ])
+    }
+    #expect(try await writer.commit(first).reference.factors == 2)
+    func ask(_ adjust: String, _ more: String = "") throws {
+      try database.execute(
+        "select * from candled.candles('\(symbol)', '1d', adjust => '\(adjust)'\(more))")
+    }
+    try ask("hfq")
+    var second = commit(2)
+    second.reference.factors = [
+      FactorBatch(
+        source: .sina, factors: [], unknown: [FactorBatch.Series(symbol: symbol, kind: .hfq)])
+    ]
+    #expect(try await writer.commit(second).reference.factors == 1)
+    try ask("qfq")
+    let refusal = #expect(throws: StoreError.self) { try ask("hfq") }
+    #expect(refusal?.message.contains("no factors of \(symbol) are known") == true)
+    // As it was known before, the factor stands.
+    try ask("hfq", ", as_of => '\(first.knownAt)'")
+    second.position = JournalPosition(3)
+    #expect(try await writer.commit(second).reference.factors == 0)
+    #expect(
+      try database.value(
+        "select count(*) from candled.market_candles('cn', '1d', adjust => 'hfq')") == "0")
+  }
+
   @Test func `a restart finds the universe, the keys, the lists and the plans as they were`()
     async throws
   {

@@ -86,6 +86,29 @@ import Testing
     #expect(try database.execute(markets) == before)
   }
 
+  @Test func `factors of funds that were taken for 1 end, and others stay`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      alter table candled.day_audit drop column previous_close cascade;
+      insert into candled.instrument (id, symbol, first_seen, kind) values
+        (1, 'sh510300', now(), 2), (2, 'sh600519', now(), 1), (3, 'sh510050', now(), 2);
+      insert into candled.adjustment_factor values
+        (1, 1, '1900-01-01', 1, now(), null), (1, 2, '1900-01-01', 1, now(), null),
+        (2, 2, '1900-01-01', 1, now(), null),
+        (3, 2, '1900-01-01', 1, now(), null), (3, 2, '2026-01-05', 1.5, now(), null);
+      update candled.schema_version set version = 8
+      """)
+    try Schema.apply(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    #expect(
+      try database.execute(
+        """
+        select instrument_id, count(*) from candled.adjustment_factor
+        where known_to is null group by 1 order by 1
+        """) == [["2", "1"], ["3", "2"]])
+  }
+
   @Test func `a database in which one source served is upgraded and keeps its rows`() throws {
     let database = try StoreDatabase()
     try database.execute(

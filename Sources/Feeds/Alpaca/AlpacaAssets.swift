@@ -31,12 +31,14 @@ enum AlpacaAssets {
     if page.refused.count == page.count {
       throw FeedRefusal(.malformed, "none of \(page.count) rows is a valid asset")
     }
-    return InstrumentList(listed: page.listed, refused: page.refused, skipped: page.skipped)
+    return InstrumentList(
+      listed: page.listed, refused: page.refused, dropped: page.dropped, skipped: page.skipped)
   }
 
   private struct Page {
     var listed: [ListedInstrument] = []
     var refused: [RefusedRow] = []
+    var dropped: [DroppedMember] = []
     var skipped = 0
 
     var count: Int { listed.count + refused.count + skipped }
@@ -46,8 +48,8 @@ enum AlpacaAssets {
       let start = reader.offset
       var asset = Asset()
       if kind == .object { try asset.read(&reader) } else { try reader.skip() }
-      guard let ticker = asset.symbol, let name = asset.name else {
-        let fault = RowFault.malformed("an asset with `symbol` and `name` expected")
+      guard let ticker = asset.symbol else {
+        let fault = RowFault.malformed("an asset with `symbol` expected")
         refused.append(
           RefusedRow(count, of: nil, because: fault, payload: reader.text(from: start)))
         return
@@ -57,9 +59,12 @@ enum AlpacaAssets {
         skipped += 1
         return
       }
+      let name = dropped.value(of: .name, in: symbol) { () throws(RowFault) in
+        guard let name = asset.name else { throw .malformed("name: a text expected") }
+        return NameText.clean(name.text)
+      }
       listed.append(
-        ListedInstrument(
-          symbol: symbol, name: NameText.clean(name.text), exchange: .unitedStates))
+        ListedInstrument(symbol: symbol, name: name ?? "", exchange: .unitedStates))
     }
   }
 

@@ -15,6 +15,8 @@ struct AlpacaBar {
   private var volume: JSONValue?
   private var trades: JSONValue?
   private var vwap: JSONValue?
+  /// What stood beside the bar and could not be read.
+  private(set) var dropped: [DroppedMember] = []
 
   mutating func read(_ reader: inout JSONReader) throws(JSONFault) {
     try reader.openObject()
@@ -34,20 +36,25 @@ struct AlpacaBar {
     }
   }
 
-  func candle(
+  mutating func candle(
     of symbol: Symbol, timeframe: Timeframe, source: Source, clock: inout NewYorkClock
   ) throws(RowFault) -> Candle {
     let openedAt = try AlpacaBar.moment(start)
     let (day, closedAt) = try clock.interval(from: openedAt, timeframe)
+    let (count, average) = (trades, vwap)
+    let trades = dropped.value(of: .trades, in: symbol) { () throws(RowFault) in
+      try AlpacaBar.count(count)
+    }
+    let vwap = dropped.value(of: .vwap, in: symbol) { () throws(RowFault) in
+      try AlpacaBar.isAbsent(average) ? nil : AlpacaBar.number(average, named: "vw")
+    }
     var candle = Candle(
       symbol: symbol, timeframe: timeframe, tradingDay: day, openedAt: openedAt,
       closedAt: closedAt, open: try AlpacaBar.price(open, named: "o"),
       high: try AlpacaBar.price(high, named: "h"), low: try AlpacaBar.price(low, named: "l"),
       close: try AlpacaBar.price(close, named: "c"),
       volume: try AlpacaBar.number(volume, named: "v"),
-      turnover: nil, trades: try AlpacaBar.count(trades),
-      vwap: try AlpacaBar.isAbsent(vwap) ? nil : AlpacaBar.number(vwap, named: "vw"), flags: [],
-      source: source)
+      turnover: nil, trades: trades ?? nil, vwap: vwap ?? nil, flags: [], source: source)
     guard candle.high >= candle.low else { throw RowFault(.inconsistent, detail: "h is below l") }
     let range = candle.low...candle.high
     if !range.contains(candle.open) || !range.contains(candle.close) {

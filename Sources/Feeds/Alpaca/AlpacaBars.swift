@@ -116,6 +116,7 @@ struct AlpacaBars {
       }
       page.candles.append(
         try bar.candle(of: symbol, timeframe: timeframe, source: source, clock: &clock))
+      page.dropped += bar.dropped
     } catch {
       page.refused.append(
         RefusedRow(

@@ -17,7 +17,8 @@ package enum AlpacaBarsJSON {
     do throws(FeedRefusal) {
       let page = try decode(body, status: status, timeframe: timeframe, symbol: symbol)
       let bars = page.candles.map { $0.json(at: \.utcText) }
-      return (bars.merged(with: page.refused) + [lastLine(of: page)], false)
+      let dropped = page.dropped.map(\.json)
+      return (bars.merged(with: page.refused) + dropped + [lastLine(of: page)], false)
     } catch {
       return ([error.json], true)
     }

@@ -30,6 +30,17 @@ extension RefusedRow {
   }
 }
 
+extension DroppedMember {
+  var json: String {
+    var line = JSONLine()
+    line.add("symbol", value: symbol?.description)
+    line.add("outcome", value: "member_dropped")
+    line.add("member", value: member.rawValue)
+    line.add("detail", value: detail)
+    return line.finished
+  }
+}
+
 extension [String] {
   /// The lines of the good rows and those of the refused ones in the order of the answer.
   func merged(with refused: [RefusedRow]) -> [String] {

@@ -16,6 +16,8 @@ package enum FeedResponse: Sendable, Hashable {
   case listCount(Int)
   /// Of one instrument and kind, by ascending day.
   case factors([AdjustmentFactor])
+  /// The source has dividends or splits of the instrument, and no factor for them.
+  case unknownFactors
   /// Trading days, ascending.
   case calendar([TradingDay])
   case refused(FeedRefusal)
@@ -47,6 +49,8 @@ package enum FeedResponse: Sendable, Hashable {
 package struct CandlePage: Sendable, Hashable {
   package var candles: [Candle]
   package var refused: [RefusedRow]
+  /// Of `candles`.
+  package var dropped: [DroppedMember] = []
   /// Asks for the next page of the same query; opaque. nil at the end.
   package var nextPageToken: String?
 }

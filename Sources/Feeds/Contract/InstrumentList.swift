@@ -9,6 +9,8 @@ package struct InstrumentList: Sendable, Hashable {
   /// By symbol, each once.
   package let rows: [ListedInstrument]
   package let refused: [RefusedRow]
+  /// Of `rows`.
+  package let dropped: [DroppedMember]
   /// Rows another row for the same symbol stood behind: the last one counts.
   package let duplicates: Int
   /// Good rows that are none of ours: not tradable, of another class.
@@ -18,12 +20,16 @@ package struct InstrumentList: Sendable, Hashable {
   package let contentHash: UInt64
 
   /// - Parameter listed: in the order of the answer.
-  package init(listed: [ListedInstrument], refused: [RefusedRow], skipped: Int = 0) {
+  package init(
+    listed: [ListedInstrument], refused: [RefusedRow], dropped: [DroppedMember] = [],
+    skipped: Int = 0
+  ) {
     var last: [Symbol: ListedInstrument] = [:]
     last.reserveCapacity(listed.count)
     for row in listed { last[row.symbol] = row }
     rows = last.values.sorted { $0.symbol < $1.symbol }
     self.refused = refused
+    self.dropped = dropped
     duplicates = listed.count - last.count
     self.skipped = skipped
     contentHash = InstrumentList.hash(of: rows)

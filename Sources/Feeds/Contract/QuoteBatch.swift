@@ -9,6 +9,7 @@ package struct QuoteBatch: QuoteVisitor {
   package private(set) var overview: [OverviewQuote] = []
   package private(set) var unknown: [Symbol] = []
   package private(set) var refused: [BatchRefusal] = []
+  package private(set) var dropped: [DroppedMember] = []
   private var base: Int = 0
 
   package init() {}
@@ -18,6 +19,7 @@ package struct QuoteBatch: QuoteVisitor {
     overview.removeAll(keepingCapacity: true)
     unknown.removeAll(keepingCapacity: true)
     refused.removeAll(keepingCapacity: true)
+    dropped.removeAll(keepingCapacity: true)
     base = Int(bitPattern: body.baseAddress)
   }
 
@@ -36,6 +38,8 @@ package struct QuoteBatch: QuoteVisitor {
       BatchRefusal(
         symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line)))
   }
+
+  package mutating func dropped(_ member: DroppedMember) { dropped.append(member) }
 
   private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {
     let start = Int(bitPattern: bytes.baseAddress) - base

@@ -27,7 +27,10 @@ enum QuoteInconsistency: UInt8 {
     }
     if isTorn(best: quote.bid, from: quote.bids[0]) { return .bidNotInBook }
     if isTorn(best: quote.ask, from: quote.asks[0]) { return .askNotInBook }
-    return security.contains(.tradesAtPrices)
+    let isPriced =
+      security.contains(.tradesAtPrices)
+      || security.contains(.convertible) && !quote.turnover.isZero
+    return isPriced
       ? extremes.fault(
         volume: quote.volume, turnover: quote.turnover, rounding: quote.rounding.volume) : nil
   }

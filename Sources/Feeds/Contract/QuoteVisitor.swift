@@ -20,6 +20,13 @@ package protocol QuoteVisitor {
 
   /// A bad line. Its neighbours are delivered all the same.
   mutating func rejected(_ row: RejectedRow)
+
+  /// A good line's member that was left out; its line follows.
+  mutating func dropped(_ member: DroppedMember)
+}
+
+extension QuoteVisitor {
+  package mutating func dropped(_ member: DroppedMember) {}
 }
 
 /// A line of `s_`, `gb_`, `hk`, `rt_hk`, `int_` or `b_`: where a market stands, not what traded.

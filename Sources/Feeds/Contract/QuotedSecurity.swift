@@ -11,11 +11,13 @@ struct QuotedSecurity: OptionSet, Sendable {
 
   /// The source gives its volume in lots of a hundred.
   static let countsLots = QuotedSecurity(rawValue: 1)
-  /// Stock or fund: turnover ÷ volume must be a price of the day. Indexes have points for prices,
-  /// bonds are reported with impossible volumes, a B share's money is in another currency, and of
-  /// a code no plan knows nothing can be demanded.
+  /// Stock or fund: turnover ÷ volume must be a price of the day. Indexes have points for prices, a
+  /// B share's money is in another currency, and of a code no plan knows nothing can be demanded.
   static let tradesAtPrices = QuotedSecurity(rawValue: 2)
   static let index = QuotedSecurity(rawValue: 4)
+  /// Turnover ÷ volume is a price of the day as well, once pieces are counted: a line in lots of
+  /// ten is recognised by its money. Without money nothing can be said of the volume.
+  static let convertible = QuotedSecurity(rawValue: 8)
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -26,12 +28,15 @@ struct QuotedSecurity: OptionSet, Sendable {
     switch instrument.kind {
     case .stock, .fund: insert(.tradesAtPrices)
     case .index: insert(.index)
-    case .convertibleBond, .bShare, .repo: break
+    case .convertibleBond: insert(.convertible)
+    case .bShare, .repo: break
     }
   }
 
   /// The multiplier `countsLots` stands for.
   static let lot: Int64 = 100
+  /// Bonds in one lot.
+  static let bondLot: Int64 = 10
 }
 
 struct QuotedSecurityTable: Sendable {

@@ -78,6 +78,8 @@ struct QuotePrinter: QuoteVisitor {
     lines.append(RefusedRow.json(row.symbol, reason: row.reason, detail: row.detail))
   }
 
+  mutating func dropped(_ member: DroppedMember) { lines.append(member.json) }
+
   private func addKind(of symbol: Symbol, to json: inout JSONLine) {
     guard let instrument = Instrument.classify(symbol) else { return json.addNull("kind") }
     json.add("kind", value: instrument.kind.name)

@@ -12,6 +12,7 @@ enum MairuiList {
   struct Page {
     var listed: [ListedInstrument] = []
     var refused: [RefusedRow] = []
+    var dropped: [DroppedMember] = []
 
     var count: Int { listed.count + refused.count }
   }
@@ -20,7 +21,7 @@ enum MairuiList {
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> InstrumentList {
     let page = try page(body, status: status)
-    return InstrumentList(listed: page.listed, refused: page.refused)
+    return InstrumentList(listed: page.listed, refused: page.refused, dropped: page.dropped)
   }
 
   /// - Throws: also where no row is one of a list: the answer is to something else.
@@ -62,8 +63,10 @@ enum MairuiList {
 
 extension MairuiList.Page {
   fileprivate mutating func add(_ row: MairuiRow, payload: UnsafeRawBufferPointer) {
+    var row = row
     do throws(RowFault) {
       listed.append(try row.instrument())
+      dropped += row.dropped
     } catch {
       refuse(error, of: row.symbolAsFarAsKnown, payload: payload)
     }
@@ -80,27 +83,28 @@ extension MairuiList.Page {
 private struct MairuiRow {
   private var code: JSONString?
   private var name: JSONString?
-  private var exchange: JSONString?
+  private var exchange: JSONValue?
+  /// What stood beside the row and could not be read.
+  private(set) var dropped: [DroppedMember] = []
 
   mutating func read(_ reader: inout JSONReader) throws(JSONFault) {
     try reader.openObject()
     while let key = try reader.nextKey() {
-      let value = try reader.readValue().string
+      let value = try reader.readValue()
       switch key {
-      case "dm": code = value
-      case "mc": name = value
-      case "jys": exchange = value?.bytes.isEmpty == true ? nil : value
+      case "dm": code = value.string
+      case "mc": name = value.string
+      case "jys": exchange = value.string?.bytes.isEmpty == true ? nil : value
       default: break
       }
     }
   }
 
-  func instrument() throws(RowFault) -> ListedInstrument {
-    guard let name else { throw .malformed("mc: a name expected") }
+  /// Code and exchange make the row; a name it lacks is kept as it was known.
+  mutating func instrument() throws(RowFault) -> ListedInstrument {
     let (digits, suffix) = try codeAndSuffix()
-    let stated = try exchange.map { text throws(RowFault) in
-      try MairuiRow.exchange(named: text.text, field: "jys")
-    }
+    let symbol = suffix.flatMap { Symbol($0.prefix + digits) }
+    let stated = try statedExchange(of: symbol)
     guard let exchange = suffix ?? stated else { throw .malformed("jys: an exchange expected") }
     if let stated, stated != exchange {
       throw RowFault(.inconsistent, detail: "dm and jys name different exchanges")
@@ -108,7 +112,23 @@ private struct MairuiRow {
     guard let symbol = Symbol(exchange.prefix + digits) else {
       throw .malformed("dm: six digits expected")
     }
-    return ListedInstrument(symbol: symbol, name: NameText.clean(name.text), exchange: exchange)
+    let given = name
+    let name = dropped.value(of: .name, in: symbol) { () throws(RowFault) in
+      guard let given else { throw .malformed("mc: a name expected") }
+      return NameText.clean(given.text)
+    }
+    return ListedInstrument(symbol: symbol, name: name ?? "", exchange: exchange)
+  }
+
+  /// - Parameter symbol: where the code names the exchange, which then needs no second naming.
+  private mutating func statedExchange(of symbol: Symbol?) throws(RowFault) -> Exchange? {
+    guard let exchange else { return nil }
+    let read = { () throws(RowFault) -> Exchange in
+      guard let text = exchange.string else { throw .malformed("jys: an exchange expected") }
+      return try MairuiRow.exchange(named: text.text, field: "jys")
+    }
+    guard let symbol else { return try read() }
+    return dropped.value(of: .exchange, in: symbol, read: read)
   }
 
   /// For the record of a refused row: the code as it came.

@@ -25,7 +25,7 @@ package enum MairuiListJSON {
         ? line(of: row)
         : RefusedRow.json(row.symbol, reason: .duplicate, detail: "repeated later in the list")
     }
-    return rows.merged(with: page.refused)
+    return rows.merged(with: page.refused) + page.dropped.map(\.json)
   }
 
   private static func line(of row: ListedInstrument) -> String {

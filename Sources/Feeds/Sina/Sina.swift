@@ -151,7 +151,8 @@ package struct Sina: SourceDefinition {
         try SinaKline.decode(
           body, status: status, symbol: symbol, scale: .known(timeframe), calendar: calendar))
     case .factors(let symbol, let kind):
-      .factors(try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
+      try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind)
+        .map { .factors($0) } ?? .unknownFactors
     case .listCount: .listCount(try SinaNodes.decodeCount(body, status: status))
     case .listPage: .list(try SinaNodes.decodePage(body, status: status))
     case .tradingDays: .calendar(try SinaCalendar.decode(body, status: status))

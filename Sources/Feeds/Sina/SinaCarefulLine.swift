@@ -10,6 +10,8 @@ import Market
 struct SinaCarefulLine {
   let line: UnsafeRawBufferPointer
   private(set) var symbol: Symbol?
+  /// What stood beside the row and could not be read.
+  private(set) var dropped: [DroppedMember] = []
 
   enum Content {
     case quote(Quote, name: UnsafeRawBufferPointer)
@@ -27,7 +29,7 @@ struct SinaCarefulLine {
     let fields = content.parts(separatedBy: UInt8(ascii: ","))
       .map { content.slice($0.lowerBound, to: $0.upperBound) }
     switch SinaFamily(symbolBytes) {
-    case .full: return .quote(try SinaCarefulLine.quote(symbol, from: fields), name: fields[0])
+    case .full: return .quote(try quote(symbol, from: fields), name: fields[0])
     case .companion: throw .malformed("a companion line carries no quote")
     case nil: throw .malformed("candled does not read symbols of this kind")
     case .some(let family): return .overview(family, fields: fields)
@@ -66,7 +68,7 @@ struct SinaCarefulLine {
 extension SinaCarefulLine {
   private typealias Field = UnsafeRawBufferPointer
 
-  private static func quote(
+  private mutating func quote(
     _ symbol: Symbol, from fields: [UnsafeRawBufferPointer]
   ) throws(RowFault) -> Quote {
     guard fields.count >= SinaGrammar.fullFieldsMin else {
@@ -83,17 +85,23 @@ extension SinaCarefulLine {
     }
     var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: second)
     try readNumbers(fields, into: &quote)
-    if fields.count > 32 { quote.status = status(fields[32]) }
-    if fields.count > 33 { quote.afterHours = try afterHours(fields[33]) }
+    if fields.count > 32 { quote.status = SinaCarefulLine.status(fields[32]) }
+    if fields.count > 33 {
+      let read = dropped.value(of: .afterHours, in: symbol) { () throws(RowFault) in
+        try SinaCarefulLine.afterHours(fields[33])
+      }
+      quote.afterHours = read ?? nil
+    }
     let security = QuotedSecurityTable.sina[symbol.low]
     if security.contains(.countsLots) { quote.volume = try quote.volume.shares(named: "volume") }
+    if security.contains(.convertible) { quote.countPiecesOfBonds() }
     if let broken = QuoteInconsistency.first(in: &quote, of: security) {
       throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
     }
     return quote
   }
 
-  private static func readNumbers(
+  private mutating func readNumbers(
     _ fields: [UnsafeRawBufferPointer], into quote: inout Quote
   ) throws(RowFault) {
     quote.open = try ExactDecimal(field: fields[1], named: "open")
@@ -105,16 +113,20 @@ extension SinaCarefulLine {
     quote.ask = try ExactDecimal(field: fields[7], named: "ask")
     quote.volume = try ExactDecimal(countIn: fields[8], named: "volume")
     quote.turnover = try ExactDecimal(field: fields[9], named: "turnover")
-    for level in 0..<5 {
-      let (bid, ask) = (10 + 2 * level, 20 + 2 * level)
-      quote.bids[level].volume = try ExactDecimal(
-        countIn: fields[bid], named: "bid volume \(level + 1)")
-      quote.bids[level].price = try ExactDecimal(
-        field: fields[bid + 1], named: "bid price \(level + 1)")
-      quote.asks[level].volume = try ExactDecimal(
-        countIn: fields[ask], named: "ask volume \(level + 1)")
-      quote.asks[level].price = try ExactDecimal(
-        field: fields[ask + 1], named: "ask price \(level + 1)")
+    quote.bids = try side("bid", of: quote.symbol, in: fields, from: 10)
+    quote.asks = try side("ask", of: quote.symbol, in: fields, from: 20)
+  }
+
+  private mutating func side(
+    _ name: String, of symbol: Symbol, in fields: [UnsafeRawBufferPointer], from first: Int
+  ) throws(RowFault) -> Quote.Book {
+    try dropped.book(of: symbol) { (level) throws(RowFault) in
+      let volume = try ExactDecimal(
+        countIn: fields[first + 2 * level], named: "\(name) volume \(level + 1)")
+      return BookLevel(
+        price: try ExactDecimal(
+          field: fields[first + 2 * level + 1], named: "\(name) price \(level + 1)"),
+        volume: volume)
     }
   }
 

@@ -2,6 +2,10 @@
 ///
 ///     var sh600000qfq={"total":2,"data":[{"d":"2026-07-16","f":"1.0"},…]}⏎/* … */
 ///
+/// A fund's rows have two members more: `u`, the cash paid a unit so far, and `s`, the ratio of its
+/// splits; their `f` is 1 whatever was paid. Such a fund has no factors that anybody knows, unless
+/// nothing was ever paid or split.
+///
 /// Read as data and never run. A factor that is wrong spoils every price before it, so here nothing
 /// is mended or left out: the variable must have the requested name, the number of rows must equal
 /// `total`, and a factor that is not positive refuses the file. The row of 1900-01-01, which stands
@@ -18,10 +22,10 @@ enum SinaFactors {
       path: "/realstock/company/\(symbol)/\(kind.name).js", headers: SinaHistory.headers)
   }
 
-  /// The factors by ascending day.
+  /// The factors by ascending day; nil where the file shows events without factors for them.
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, kind: AdjustmentFactor.Kind
-  ) throws(FeedRefusal) -> [AdjustmentFactor] {
+  ) throws(FeedRefusal) -> [AdjustmentFactor]? {
     if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     let script = SinaScript(body)
     guard isDeclaration(script.name, of: "\(symbol)\(kind.name)") else {
@@ -35,7 +39,10 @@ enum SinaFactors {
       throw FeedRefusal(error)
     }
     try script.finish(reader)
-    return try file.factors().map { day, factor in
+    let factors = try file.factors()
+    let one = ExactDecimal(1)
+    if file.hasEvents, factors.allSatisfy({ $0.value == one }) { return nil }
+    return factors.map { day, factor in
       AdjustmentFactor(symbol: symbol, kind: kind, from: day, factor: factor)
     }
   }
@@ -49,6 +56,8 @@ enum SinaFactors {
   private struct File {
     var total: Int64?
     var rows: [(day: JSONValue?, factor: JSONValue?)]?
+    /// Cash, or a split, in any row: both are cumulative, but start again at times.
+    var hasEvents = false
 
     mutating func read(_ json: UnsafeRawBufferPointer) throws(JSONFault) -> JSONReader {
       var reader = try JSONReader(json)
@@ -74,6 +83,8 @@ enum SinaFactors {
           switch key {
           case "d": row.day = value
           case "f": row.factor = value
+          case "u": hasEvents = hasEvents || SinaFactors.decimal(value) != .zero
+          case "s": hasEvents = hasEvents || SinaFactors.decimal(value) != ExactDecimal(1)
           default: break
           }
         }

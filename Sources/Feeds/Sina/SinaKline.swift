@@ -51,6 +51,7 @@ private struct SinaKlineRows {
   let calendar: TradingCalendar
   private var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
   private var refused: [RefusedRow] = []
+  private var dropped: [DroppedMember] = []
 
   init(symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar) {
     self.symbol = symbol
@@ -60,9 +61,10 @@ private struct SinaKlineRows {
 
   mutating func read(_ reader: inout JSONReader, at place: Int) throws(JSONFault) {
     let start = reader.offset
-    let row = try SinaKlineRow(&reader)
+    var row = try SinaKlineRow(&reader)
     do throws(RowFault) {
       let candle = try row.candle(of: symbol, scale: scale, calendar: calendar)
+      dropped += row.dropped
       bars.append((place, candle, reader.text(from: start)))
     } catch {
       refuse(place, because: error, text: reader.text(from: start))
@@ -82,7 +84,8 @@ private struct SinaKlineRows {
       refuse(bars[index].place, because: fault, text: bars[index].text)
     }
     return CandlePage(
-      candles: kept.map { bars[$0].candle }, refused: refused.sorted { $0.index < $1.index })
+      candles: kept.map { bars[$0].candle }, refused: refused.sorted { $0.index < $1.index },
+      dropped: dropped)
   }
 
   private mutating func refuse(_ place: Int, because fault: RowFault, text: UnsafeRawBufferPointer)

@@ -17,7 +17,8 @@ package enum SinaKlineJSON {
     do throws(FeedRefusal) {
       let page = try SinaKline.decode(
         body, status: status, symbol: symbol, scale: scale, calendar: calendar)
-      return (page.candles.map { $0.json(at: \.description) }.merged(with: page.refused), false)
+      let bars = page.candles.map { $0.json(at: \.description) }
+      return (bars.merged(with: page.refused) + page.dropped.map(\.json), false)
     } catch {
       return ([error.json], true)
     }

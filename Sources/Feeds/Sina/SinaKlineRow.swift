@@ -16,6 +16,8 @@ struct SinaKlineRow {
   private var close: JSONValue?
   private var volume: JSONValue?
   private var amount: JSONValue?
+  /// What stood beside the bar and could not be read.
+  private(set) var dropped: [DroppedMember] = []
 
   /// Reads the next value of `reader` whole, whatever it is.
   init(_ reader: inout JSONReader) throws(JSONFault) {
@@ -40,18 +42,22 @@ struct SinaKlineRow {
   }
 
   /// The bar, each of its fields checked.
-  func candle(
+  mutating func candle(
     of symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar
   ) throws(RowFault) -> Candle {
     let interval = try interval(scale, in: calendar)
+    let row = self
     let volume = try decimal(self.volume, named: "volume")
+    let turnover = dropped.value(of: .turnover, in: symbol) { () throws(RowFault) in
+      try row.turnover(beside: volume)
+    }
     let candle = Candle(
       symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
       openedAt: interval.openedAt, closedAt: interval.closedAt,
       open: try price(open, named: "open"),
       high: try price(high, named: "high"), low: try price(low, named: "low"),
       close: try price(close, named: "close"),
-      volume: volume, turnover: try turnover(beside: volume), flags: [], source: Sina.source)
+      volume: volume, turnover: turnover ?? nil, flags: [], source: Sina.source)
     return try SinaKlineRow.checked(candle)
   }
 
@@ -61,10 +67,25 @@ struct SinaKlineRow {
     else {
       throw RowFault(.inconsistent, detail: "open or close outside [low, high]")
     }
+    let isBond = Instrument.classify(candle.symbol)?.kind == .convertibleBond
+    let candle = isBond ? try inPieces(candle) : candle
     guard candle.volume.isZero, candle.low == candle.high else { return candle }
     var untraded = candle
     untraded.flags = .noTrade
     return untraded
+  }
+
+  private static func inPieces(_ candle: Candle) throws(RowFault) -> Candle {
+    let multiplier = BondVolume.multiplier(
+      volume: candle.volume, turnover: candle.turnover ?? .zero, low: candle.low,
+      high: candle.high)
+    guard let multiplier, let pieces = try? candle.volume * ExactDecimal(multiplier) else {
+      throw RowFault(
+        .inconsistent, detail: "volume: amount ÷ volume is no price of the bar, nor is it in lots")
+    }
+    var candle = candle
+    candle.volume = pieces
+    return candle
   }
 
   private func interval(

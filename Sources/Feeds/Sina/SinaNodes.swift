@@ -82,11 +82,13 @@ enum SinaNodes {
     return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
       var listed: [ListedInstrument] = []
       var refused: [RefusedRow] = []
+      var dropped: [DroppedMember] = []
       try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
         let start = reader.offset
-        let row = try SinaNodeRow(&reader)
+        var row = try SinaNodeRow(&reader)
         do throws(RowFault) {
           listed.append(try row.instrument())
+          dropped += row.dropped
         } catch {
           refused.append(
             RefusedRow(
@@ -96,7 +98,7 @@ enum SinaNodes {
       if listed.isEmpty, let first = refused.first {
         throw FeedRefusal(.malformed, "no row is a listed instrument: \(first.detail)")
       }
-      return InstrumentList(listed: listed, refused: refused)
+      return InstrumentList(listed: listed, refused: refused, dropped: dropped)
     }
   }
 }
@@ -106,6 +108,8 @@ private struct SinaNodeRow {
   private(set) var symbol: Symbol?
   private var code: JSONValue?
   private var name: JSONValue?
+  /// What stood beside the row and could not be read.
+  private(set) var dropped: [DroppedMember] = []
 
   /// Reads the next value of `reader` whole, whatever it is.
   init(_ reader: inout JSONReader) throws(JSONFault) {
@@ -125,14 +129,19 @@ private struct SinaNodeRow {
     }
   }
 
-  func instrument() throws(RowFault) -> ListedInstrument {
+  /// The symbol makes the row; a name it lacks is kept as it was known.
+  mutating func instrument() throws(RowFault) -> ListedInstrument {
     guard let symbol, SinaHistory.isRequestable(symbol),
       let exchange = SinaNodeRow.exchange(of: symbol)
     else { throw .malformed("symbol: sh, sz or bj and six digits expected") }
     if let code, code.string?.text != String(symbol.description.dropFirst(2)) {
       throw .malformed("code: differs from the symbol")
     }
-    return ListedInstrument(symbol: symbol, name: try readableName(), exchange: exchange)
+    let row = self
+    let name = dropped.value(of: .name, in: symbol) { () throws(RowFault) in
+      try row.readableName()
+    }
+    return ListedInstrument(symbol: symbol, name: name ?? "", exchange: exchange)
   }
 
   private func readableName() throws(RowFault) -> String {

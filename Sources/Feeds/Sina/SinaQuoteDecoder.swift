@@ -85,7 +85,9 @@ package struct SinaQuoteDecoder {
     lines += 1
     var careful = SinaCarefulLine(line)
     do throws(RowFault) {
-      try deliver(careful.read(), of: careful, charset: charset, to: &visitor)
+      let content = try careful.read()
+      for member in careful.dropped { visitor.dropped(member) }
+      try deliver(content, of: careful, charset: charset, to: &visitor)
     } catch {
       visitor.rejected(
         RejectedRow(

@@ -37,6 +37,7 @@ package struct TencentQuoteDecoder {
       lines += 1
       do throws(RowFault) {
         let row = try read(line, charset: charset)
+        for member in row.dropped { visitor.dropped(member) }
         visitor.quote(quote, name: RawName(bytes: row.name, charset: charset), line: line)
       } catch {
         visitor.rejected(
@@ -54,7 +55,7 @@ package struct TencentQuoteDecoder {
     let framed = try TencentLine(line)
     fields.split(framed.content, charset: charset)
     quote.symbol = framed.symbol
-    let row = TencentRow(fields: fields, security: securities[framed.symbol.low])
+    var row = TencentRow(fields: fields, security: securities[framed.symbol.low])
     try row.read(into: &quote, clock: &clock)
     return row
   }

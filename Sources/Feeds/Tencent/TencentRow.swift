@@ -22,10 +22,17 @@ struct TencentRow {
 
   let fields: TencentFields
   let security: QuotedSecurity
+  /// What stood beside the row and could not be read.
+  private(set) var dropped: [DroppedMember] = []
+
+  init(fields: TencentFields, security: QuotedSecurity) {
+    self.fields = fields
+    self.security = security
+  }
 
   var name: UnsafeRawBufferPointer { fields[Place.name] }
 
-  func read(into quote: inout Quote, clock: inout TencentClock) throws(RowFault) {
+  mutating func read(into quote: inout Quote, clock: inout TencentClock) throws(RowFault) {
     guard fields.count >= TencentRow.fieldsMin else {
       throw .malformed("\(fields.count) fields, at least \(TencentRow.fieldsMin) expected")
     }
@@ -42,8 +49,14 @@ struct TencentRow {
     try readBook(into: &quote)
     try readTotals(into: &quote)
     quote.status = status(hasTraded: quote.volume.isPositive)
-    quote.limits = try limits()
-    quote.afterHours = try afterHours()
+    let row = self
+    quote.limits =
+      dropped.value(of: .limitPrices, in: quote.symbol) { () throws(RowFault) in try row.limits() }
+      ?? .unstated
+    quote.afterHours =
+      dropped.value(of: .afterHours, in: quote.symbol) { () throws(RowFault) in
+        try row.afterHours()
+      } ?? nil
     // A virtual match price in the auction, the previous close of what does not trade: nothing has
     // traded there yet. An index has no auction.
     if quote.volume.isZero, quote.turnover.isZero, quote.open.isZero, quote.high.isZero,
@@ -66,17 +79,24 @@ struct TencentRow {
   }
 
   /// Lots, of the STAR board too.
-  private func readBook(into quote: inout Quote) throws(RowFault) {
-    for level in 0..<5 {
-      let (bid, ask) = (Place.bids + 2 * level, Place.asks + 2 * level)
-      quote.bids[level].price = try ExactDecimal(
-        field: fields[bid], named: "bid price \(level + 1)")
-      quote.bids[level].volume = try lots(fields[bid + 1], named: "bid volume \(level + 1)")
-      quote.asks[level].price = try ExactDecimal(
-        field: fields[ask], named: "ask price \(level + 1)")
-      quote.asks[level].volume = try lots(fields[ask + 1], named: "ask volume \(level + 1)")
-    }
+  private mutating func readBook(into quote: inout Quote) throws(RowFault) {
+    quote.bids = try side("bid", of: quote.symbol, from: Place.bids)
+    quote.asks = try side("ask", of: quote.symbol, from: Place.asks)
     (quote.bid, quote.ask) = (quote.bids[0].price, quote.asks[0].price)
+  }
+
+  private mutating func side(
+    _ name: String, of symbol: Symbol, from first: Int
+  ) throws(RowFault) -> Quote.Book {
+    let row = self
+    return try dropped.book(of: symbol) { (level) throws(RowFault) in
+      let price = try ExactDecimal(
+        field: row.fields[first + 2 * level], named: "\(name) price \(level + 1)")
+      return BookLevel(
+        price: price,
+        volume: try row.lots(
+          row.fields[first + 2 * level + 1], named: "\(name) volume \(level + 1)"))
+    }
   }
 
   private func lots(
@@ -93,21 +113,25 @@ struct TencentRow {
       ? try lots(text, named: name) : try ExactDecimal(countIn: text, named: name)
   }
 
-  private func readTotals(into quote: inout Quote) throws(RowFault) {
-    guard fields[Place.volume].equals(fields[Place.volumeAgain]) else {
+  private mutating func readTotals(into quote: inout Quote) throws(RowFault) {
+    let row = self
+    quote.volume = try shares(fields[Place.volume], named: "volume")
+    let again = dropped.value(of: .repeatedTotal, in: quote.symbol) { () throws(RowFault) in
+      try row.shares(row.fields[Place.volumeAgain], named: "volume again")
+    }
+    guard again ?? quote.volume == quote.volume else {
       throw RowFault(.inconsistent, detail: "volume: field 36 is another than field 6")
     }
-    quote.volume = try shares(fields[Place.volume], named: "volume")
     guard quote.volume.isZero || !security.isDisjoint(with: TencentRow.ofKnownUnits) else {
       throw .malformed("volume: the unit of this kind of instrument is not known")
     }
-    quote.turnover = try turnover()
+    quote.turnover = try turnover(of: quote.symbol)
     quote.rounding = security.contains(.countsLots) ? TencentRow.ofLots : TencentRow.ofShares
   }
 
   /// Of `price/volume/turnover`, and again in ten thousands of yuan: to the yuan where that has
   /// four decimals, as it has since 2020.
-  private func turnover() throws(RowFault) -> ExactDecimal {
+  private mutating func turnover(of symbol: Symbol) throws(RowFault) -> ExactDecimal {
     let totals = fields[Place.totals]
     guard let first = totals.offset(of: UInt8(ascii: "/")),
       let second = totals.offset(of: UInt8(ascii: "/"), from: first + 1)
@@ -115,8 +139,12 @@ struct TencentRow {
     let turnover = try ExactDecimal(field: totals.dropping(second + 1), named: "turnover")
     let again = fields.optional(Place.turnover)
     guard !again.isEmpty else { return turnover }
-    let tenThousands = try ExactDecimal(field: again, named: "turnover in ten thousands")
-    guard tenThousands.scale == TencentRow.yuanPlaces else { return turnover }
+    let repeated = dropped.value(of: .repeatedTotal, in: symbol) { () throws(RowFault) in
+      try ExactDecimal(field: again, named: "turnover in ten thousands")
+    }
+    guard let tenThousands = repeated, tenThousands.scale == TencentRow.yuanPlaces else {
+      return turnover
+    }
     let exact = ExactDecimal(tenThousands.units)
     guard exact == turnover else {
       throw RowFault(

@@ -1,0 +1,114 @@
+import Commits
+import Market
+import Store
+import TestSupport
+import Testing
+
+/// Days on which a share trades without a dividend: its close before is no price to compare with.
+@Suite struct ExDayTests {
+  private let database: StoreDatabase
+
+  /// Two days of 10 new shares for 10, 20.00 and 10.10, and two that paid nothing.
+  init() throws {
+    database = try StoreDatabase()
+    try database.execute(
+      """
+      insert into candled.instrument (id, symbol, source, first_seen) values
+        (1, 'sh600001', 1, now()), (2, 'sh600002', 1, now()), (3, 'sh600003', 1, now());
+      select candled.ensure_partition('2026-07-06');
+      insert into candled.candle
+        (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
+        open, high, low, close, volume, turnover)
+      select d.day + time '09:30' at time zone 'Asia/Shanghai', d.day + time '15:00' at time zone
+        'Asia/Shanghai', now(), d.id, d.day, 240, 0, 1, d.close, d.close, d.close, d.close, 100,
+        100 * d.close
+      from (values
+        (1, date '2026-07-06', 20.00), (1, '2026-07-07', 10.10), (1, '2026-07-08', 10.20),
+        (2, '2026-07-06', 20.00), (2, '2026-07-07', 10.10), (2, '2026-07-08', 10.20),
+        (3, '2026-07-06', 20.00), (3, '2026-07-07', 20.20), (3, '2026-07-08', 20.00)
+      ) d (id, day, close)
+      """)
+    try database.execute("select candled.keep_ranges()")
+  }
+
+  private func movers(_ kind: String) throws -> [[String?]] {
+    try database.execute(
+      """
+      select symbol, previous_close, percent_change
+      from candled.movers('\(kind)', day => '2026-07-07') order by symbol
+      """)
+  }
+
+  private func certify(previousClose: String) throws {
+    try database.execute(
+      """
+      insert into candled.day_audit
+        (instrument_id, trading_day, minute_volume, minute_turnover, gap_volume, gap_turnover,
+        after_hours_volume, after_hours_turnover, minutes_traded, minutes_untraded,
+        minutes_missing, known_from, previous_close)
+      values (1, '2026-07-07', 0, 0, 0, 0, 0, 0, 0, 0, 0, now(), \(previousClose))
+      """)
+  }
+
+  private func know(factor: String, of id: Int) throws {
+    try database.execute(
+      """
+      insert into candled.adjustment_factor values
+        (\(id), 2, '1900-01-01', 1, now(), null), (\(id), 2, '2026-07-07', \(factor), now(), null)
+      """)
+  }
+
+  @Test func `movers of a past day go by the previous close that the exchange had`() throws {
+    try certify(previousClose: "10.00")
+    try know(factor: "2", of: 2)
+    #expect(
+      try movers("gainers") == [
+        ["sh600001", "10.00", "1.00"], ["sh600002", "10.00", "1.00"], ["sh600003", "20.00", "1.00"],
+      ])
+    #expect(try movers("losers").isEmpty)
+  }
+
+  @Test func `without either the close before is all there is`() throws {
+    #expect(try movers("losers").first == ["sh600001", "20.00", "-49.50"])
+  }
+
+  @Test func `a range over an ex-day is marked with it`() throws {
+    try know(factor: "2", of: 1)
+    #expect(
+      try database.execute(
+        "select symbol, high_52w, ex_day from candled.ranges order by symbol") == [
+          ["sh600001", "20.00", "2026-07-07"], ["sh600002", "20.00", nil],
+          ["sh600003", "20.20", nil],
+        ])
+    try database.execute("update candled.adjustment_factor set known_to = now()")
+    #expect(
+      try database.value("select count(ex_day) from candled.ranges") == "0")
+  }
+
+  @Test func `a certificate keeps the previous close of its day's quote`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = StoreSamples(seed: 71)
+    _ = try await writer.commit(samples.minute(0, position: 1, instruments: 3))
+    var commit = Commit(position: JournalPosition(2), knownAt: StoreSamples.start)
+    func certificate(_ day: TradingDay) -> DayCertificate {
+      DayCertificate(
+        symbol: StoreSamples.symbol(1), tradingDay: day, exchangeVolume: nil,
+        exchangeTurnover: nil, minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero,
+        gapTurnover: .zero, afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0,
+        minutesUntraded: 0, minutesMissing: 240)
+    }
+    commit.certificates = [
+      certificate(StoreSamples.day), certificate(StoreSamples.day.advanced(by: -1)),
+    ]
+    _ = try await writer.commit(commit)
+    #expect(
+      try database.execute(
+        """
+        select a.trading_day, a.previous_close = q.previous_close
+        from candled.day_audit a
+        join candled.quote q using (instrument_id)
+        order by a.trading_day desc
+        """) == [["2026-07-06", "t"], ["2026-07-05", nil]])
+  }
+}
