@@ -20,11 +20,13 @@ package struct SeriesRecord: Sendable, Hashable {
   /// The highest and the lowest price of 52 weeks, as traded, at the time of the query.
   package var yearHigh: ExactDecimal?
   package var yearLow: ExactDecimal?
+  /// The newest ex-day in those 52 weeks: prices before it are of another scale.
+  package var yearExDay: TradingDay?
 
   package init(
     id: Int32, symbol: Symbol, source: Source, sourceName: String, priority: Int16, name: String?,
     exchange: String?, kind: String?, board: String?, currency: String, zone: MarketZone,
-    yearHigh: ExactDecimal? = nil, yearLow: ExactDecimal? = nil
+    yearHigh: ExactDecimal? = nil, yearLow: ExactDecimal? = nil, yearExDay: TradingDay? = nil
   ) {
     self.id = id
     self.symbol = symbol
@@ -39,6 +41,7 @@ package struct SeriesRecord: Sendable, Hashable {
     self.zone = zone
     self.yearHigh = yearHigh
     self.yearLow = yearLow
+    self.yearExDay = yearExDay
   }
 }
 
@@ -106,7 +109,7 @@ extension StoreReader {
     name: "query_series",
     sql: """
       select i.id, i.symbol, s.code, s.name, s.priority, i.name, i.exchange, i.kind, i.board,
-        m.currency, m.zone, l.high_52w, l.low_52w
+        m.currency, m.zone, l.high_52w, l.low_52w, l.ex_day
       from instruments i
       join source s on s.name = i.source
       join market m on m.code = s.market
@@ -127,7 +130,8 @@ extension StoreReader {
       return SeriesRecord(
         id: id, symbol: symbol, source: source, sourceName: sourceName, priority: priority,
         name: name, exchange: exchange, kind: kind, board: board, currency: currency, zone: zone,
-        yearHigh: try row.optionalNumeric(), yearLow: try row.optionalNumeric())
+        yearHigh: try row.optionalNumeric(), yearLow: try row.optionalNumeric(),
+        yearExDay: try row.optionalDay())
     }
   }
 

@@ -100,6 +100,18 @@ import Testing
       }
       var commit = samples.sweep(position: 1, instruments: 2)
       commit.candles = days
+      commit.reference.factors = [
+        FactorBatch(
+          source: .sina,
+          factors: ["1900-01-01", "2024-05-06", "2026-05-06"].enumerated().compactMap {
+            place, day in
+            TradingDay(day).map {
+              AdjustmentFactor(
+                symbol: StoreSamples.symbol(0), kind: .hfq, from: $0,
+                factor: ExactDecimal(Int64(place + 1)))
+            }
+          })
+      ]
       _ = try await writer.commit(commit)
       // A quote of the next day: the window moves.
       var next = samples.sweep(position: 2, instruments: 2)
@@ -112,11 +124,13 @@ import Testing
       return 2
     }
     let stored = try fixture.database.execute(
-      "select high_52w::text, low_52w::text from candled.latest order by symbol")
+      "select high_52w::text, low_52w::text, ex_day::text from candled.latest order by symbol")
+    #expect(stored.map(\.last) == ["2026-05-06", nil])
     var served: [[String?]] = []
     for symbol in ["sh600000", "sh600001"] {
       let stock = try await fixture.get("/v1/stocks/\(symbol)").json
-      served.append([stock["yearHigh"] as? String, stock["yearLow"] as? String])
+      served.append(
+        ["yearHigh", "yearLow", "yearExDay"].map { stock[$0] as? String })
     }
     #expect(served == stored && stored.count == 2)
   }

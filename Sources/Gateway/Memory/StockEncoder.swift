@@ -83,6 +83,7 @@ package final class SeriesIdentity: Sendable {
   fileprivate let zone: MarketZone
   fileprivate let yearHigh: ExactDecimal?
   fileprivate let yearLow: ExactDecimal?
+  fileprivate let yearExDay: TradingDay?
   private let instrument: Instrument?
   private let marks: NameMarks
 
@@ -92,6 +93,7 @@ package final class SeriesIdentity: Sendable {
     text.write(series, name: name)
     members = text.bytes
     (zone, yearHigh, yearLow) = (series.zone, series.yearHigh, series.yearLow)
+    yearExDay = series.yearExDay
     instrument = Instrument.classify(series.symbol)
     marks = NameMarks.parse(name ?? "")
   }
@@ -170,6 +172,7 @@ extension JSONWriter {
     let low = Self.either(identity.yearLow, or: today?.low) { min($0, $1) }
     member("yearHigh") { $0.optional(high) { $0.decimal($1) } }
     member("yearLow") { $0.optional(low) { $0.decimal($1) } }
+    if let day = identity.yearExDay { member("yearExDay") { $0.string("\(day)") } }
   }
 
   private static func either(

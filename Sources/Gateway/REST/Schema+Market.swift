@@ -24,6 +24,7 @@ extension Schema {
       Member("quotedAt", .moment, isRequired: false),
       Member("receivedAt", .moment, isRequired: false),
       Member("tradingDay", .day, isRequired: false),
+      Member("yearExDay", .day, isRequired: false),
       Member("bids", book, isRequired: false), Member("asks", book, isRequired: false),
       Member(
         "forming",
