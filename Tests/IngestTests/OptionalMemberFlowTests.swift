@@ -49,7 +49,8 @@ import Testing
       .response(
         to: request, requestedAt: at, receivedAt: at, status: 200, body: Array(body.utf8)),
       at: JournalPosition(1))
-    let batch = try #require(pipeline.takeCommit()?.reference.factors.first)
+    let commit = pipeline.takeCommit()
+    let batch = try #require(commit?.reference.factors.first)
     #expect(batch.factors.isEmpty)
     #expect(batch.unknown.map { "\($0.symbol) \($0.kind.name)" } == ["sz159939 hfq"])
   }

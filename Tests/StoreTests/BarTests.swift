@@ -165,6 +165,7 @@ import Testing
     }
     try ask("hfq")
     var second = commit(2)
+    second.knownAt = first.knownAt.adding(seconds: 60)
     second.reference.factors = [
       FactorBatch(
         source: .sina, factors: [], unknown: [FactorBatch.Series(symbol: symbol, kind: .hfq)])

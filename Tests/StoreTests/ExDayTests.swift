@@ -19,8 +19,8 @@ import Testing
       insert into candled.candle
         (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
         open, high, low, close, volume, turnover)
-      select d.day + time '09:30' at time zone 'Asia/Shanghai', d.day + time '15:00' at time zone
-        'Asia/Shanghai', now(), d.id, d.day, 240, 0, 1, d.close, d.close, d.close, d.close, 100,
+      select (d.day + time '09:30') at time zone 'Asia/Shanghai',
+        (d.day + time '15:00') at time zone 'Asia/Shanghai', now(), d.id, d.day, 240, 0, 1, d.close, d.close, d.close, d.close, 100,
         100 * d.close
       from (values
         (1, date '2026-07-06', 20.00), (1, '2026-07-07', 10.10), (1, '2026-07-08', 10.20),

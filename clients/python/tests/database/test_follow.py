@@ -74,7 +74,7 @@ class Proxy:
         self.is_open = asyncio.Event()
         self.is_open.set()
         self.connections = 0
-        self._tasks = set()
+        self._tasks, self._writers = set(), []
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -83,12 +83,15 @@ class Proxy:
         self._server.close()
         for task in self._tasks:
             task.cancel()
+        for writer in self._writers:
+            writer.close()
 
     async def _serve(self, reader, writer):
         self.connections += 1
         await self.is_open.wait()
         place = conninfo_to_dict(_address(demo.ADDRESS))
         server = await asyncio.open_unix_connection(f"{place['host']}/.s.PGSQL.{place['port']}")
+        self._writers += [writer, server[1]]
         for source, target in ((reader, server[1]), (server[0], writer)):
             task = asyncio.create_task(self._forward(source, target))
             self._tasks.add(task)
