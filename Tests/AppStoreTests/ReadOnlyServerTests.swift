@@ -1,3 +1,4 @@
+import Market
 import Postgres
 import TestSupport
 import TestTraits

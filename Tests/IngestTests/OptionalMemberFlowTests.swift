@@ -3,6 +3,7 @@ import Commits
 import Feeds
 import Journal
 import Market
+import Operations
 import TestSupport
 import Testing
 
