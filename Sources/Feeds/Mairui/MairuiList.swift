@@ -94,7 +94,7 @@ private struct MairuiRow {
       switch key {
       case "dm": code = value.string
       case "mc": name = value.string
-      case "jys": exchange = value.string?.bytes.isEmpty == true ? nil : value
+      case "jys": exchange = MairuiRow.isAbsent(value) ? nil : value
       default: break
       }
     }
@@ -118,6 +118,11 @@ private struct MairuiRow {
       return NameText.clean(given.text)
     }
     return ListedInstrument(symbol: symbol, name: name ?? "", exchange: exchange)
+  }
+
+  private static func isAbsent(_ value: JSONValue) -> Bool {
+    if case .null = value { return true }
+    return value.string?.bytes.isEmpty == true
   }
 
   /// - Parameter symbol: where the code names the exchange, which then needs no second naming.
