@@ -604,6 +604,8 @@ create table if not exists quote (
   bids text not null,
   asks text not null,
   book_state bytea not null default '',
+  limit_up numeric,
+  limit_down numeric,
   constraint totals_are_not_negative check (volume >= 0 and turnover >= 0)
 ) with (
   fillfactor = 25,
@@ -613,6 +615,8 @@ create table if not exists quote (
   autovacuum_analyze_threshold = 50000
 );
 alter table quote set (fillfactor = 25);
+alter table quote add column if not exists limit_up numeric;
+alter table quote add column if not exists limit_down numeric;
 -- Not published.
 alter table quote alter column book_state set default '';
 comment on table quote is
@@ -648,6 +652,10 @@ comment on column quote.candle_turnover is 'Of the forming minute, so far.';
 comment on column quote.bids is 'price:volume of up to five levels, best first; see book_prices().';
 comment on column quote.asks is 'price:volume of up to five levels, best first; see book_prices().';
 comment on column quote.book_state is 'Opaque state of the daemon for a restart.';
+comment on column quote.limit_up is
+  'Highest price of trading_day as a source stated it; 0: stated that there is no limit.';
+comment on column quote.limit_down is
+  'Lowest price of trading_day as a source stated it; 0: stated that there is no limit.';
 
 create table if not exists overview (
   symbol text primary key,
@@ -3307,7 +3315,8 @@ select
       and f.known_to is null
       and f.from_day > d.day - 363
       and f.from_day <= d.day
-  ) as ex_day
+  ) as ex_day,
+  nullif(q.limit_up, 0) as limit_up, nullif(q.limit_down, 0) as limit_down
 from quote q
 join instrument i on i.id = q.instrument_id
 left join price_range r on r.instrument_id = q.instrument_id

@@ -19,7 +19,7 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case tooManyAccounts(limit: Int)
   case tooLarge(bytesMax: Int)
   case unknownAccount
-  /// Another gateway executes since.
+  /// Another gateway has the lease since.
   case termIsOver(Int64)
   /// A value that the schema does not take.
   case invalid(field: String, expected: String)
@@ -50,7 +50,7 @@ extension AppStoreError: CustomStringConvertible {
     case .tooManyAccounts(let limit): "more than \(limit) accounts"
     case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"
     case .unknownAccount: "there is no such account"
-    case .termIsOver(let term): "the broker's term \(term) is over: another gateway executes"
+    case .termIsOver(let term): "term \(term) of the lease is over: another gateway has it"
     case .invalid(let field, let expected): "\(field): expected \(expected)"
     }
   }

@@ -235,32 +235,8 @@ extension BrokerTable {
     return time
   }
 
-  // MARK: Lead
-
-  private static let tryLock = Statement(
-    name: "lock_broker", sql: "select lead_broker()")
-
-  private static let beginTerm = Statement(
-    name: "begin_broker_term",
-    sql: """
-      update broker_lease
-      set term = term + 1, holder = $1::text
-      returning term
-      """)
-
-  /// Who has it leads until the session ends; the server ends one whose machine does not answer.
-  /// - Returns: the new term; nil while another session leads.
-  package func takeLead(holder: String) throws(AppStoreError) -> Int64? {
-    let taken = try connection.read(Self.tryLock, context: Self.context) {
-      (row) throws(StoreError) in try row.bool()
-    }
-    guard taken == [true] else { return nil }
-    var parameters = WireParameters()
-    parameters.add { $0.text(holder) }
-    return try connection.read(Self.beginTerm, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }.first
-  }
+  /// After a restored backup numbers are given again: of another epoch.
+  package func beginEpoch() throws(AppStoreError) { try connection.beginEpoch() }
 
   /// From now on commands are notified to this connection.
   package func listen() throws(AppStoreError) {

@@ -8,6 +8,8 @@ package struct PendingCommand: Sendable, Hashable {
   package var accountID: Int64
   /// nil for a body that this version does not know.
   package var request: CommandRequest?
+  /// By the server's clock.
+  package var waitedMicroseconds: Int64
 }
 
 /// What the broker reads and writes. A step is one transaction: under the lease's term, the
@@ -18,14 +20,6 @@ package struct BrokerTable {
   static let context = "broker"
 
   package init(_ connection: AppConnection) { self.connection = connection }
-
-  private static let fence = Statement(
-    name: "fence_broker",
-    sql: """
-      select term
-      from broker_lease
-      for share
-      """)
 
   private static let readCursor = Statement(
     name: "read_broker_cursor",
@@ -41,10 +35,7 @@ package struct BrokerTable {
     term: Int64, body: (_ commandSequence: Int64) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      let terms = try connection.read(Self.fence, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
-      guard terms == [term] else { throw .termIsOver(term) }
+      try GatewayLease.fence(.broker, term: term, over: connection)
       let cursors = try connection.read(Self.readCursor, context: Self.context) {
         (row) throws(StoreError) in try row.int64()
       }
@@ -55,7 +46,9 @@ package struct BrokerTable {
   private static let readPending = Statement(
     name: "read_pending_commands",
     sql: """
-      select id, account_id, body
+      select
+        id, account_id, body,
+        (extract(epoch from clock_timestamp() - sent_at) * 1000000)::bigint
       from command
       where outcome is null
       order by id
@@ -70,7 +63,7 @@ package struct BrokerTable {
       (row) throws(StoreError) in
       PendingCommand(
         id: try row.int64(), accountID: try row.int64(),
-        request: CommandRequest(text: try row.text()))
+        request: CommandRequest(text: try row.text()), waitedMicroseconds: try row.int64())
     }
   }
 }

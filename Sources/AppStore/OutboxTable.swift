@@ -9,6 +9,8 @@ package struct OutboxRow: Sendable, Hashable {
   package var userID: Int64
   /// Of the user's rows, from 1 without a gap.
   package var number: Int64
+  /// The newest one: after a restored backup the same numbers are given again.
+  package var epoch: Int64
   package var content: Content
 
   package enum Content: Sendable, Hashable {
@@ -61,7 +63,8 @@ package struct OutboxTable {
 
   // MARK: Rows
 
-  private static let columns = "id, user_id, number, kind, refers_to, part"
+  private static let newestEpoch = "(select max(e.epoch) from epoch e)"
+  private static let columns = "id, user_id, number, \(newestEpoch), kind, refers_to, part"
 
   private static let readLast = Statement(
     name: "read_outbox_cursor",
@@ -120,18 +123,20 @@ package struct OutboxTable {
   private static let readLastOfUser = Statement(
     name: "read_last_of_outbox",
     sql: """
-      select coalesce(max(number), 0)
+      select coalesce(max(number), 0), \(newestEpoch)
       from outbox
       where user_id = $1::bigint
       """)
 
-  /// The newest number of a user; 0: there is none.
-  package func lastNumber(of userID: Int64) throws(AppStoreError) -> Int64 {
+  /// The newest number of a user, 0: there is none; and the epoch.
+  package func end(
+    of userID: Int64
+  ) throws(AppStoreError) -> (number: Int64, epoch: Int64) {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     return try connection.read(Self.readLastOfUser, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }.first ?? 0
+      (row) throws(StoreError) in (try row.int64(), try row.int64())
+    }.first ?? (0, 0)
   }
 
   private func rows(
@@ -140,6 +145,7 @@ package struct OutboxTable {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
       let (id, userID, number) = (try row.int64(), try row.int64(), try row.int64())
+      let epoch = try row.int64()
       let (kind, thing, part) = (try row.text(), try row.int64(), try row.optionalInt32())
       let content: OutboxRow.Content
       switch (kind, part) {
@@ -148,7 +154,8 @@ package struct OutboxTable {
       case ("notification", nil): content = .notification(thing)
       default: throw row.malformed()
       }
-      return OutboxRow(id: id, userID: userID, number: number, content: content)
+      return OutboxRow(
+        id: id, userID: userID, number: number, epoch: epoch, content: content)
     }
   }
 

@@ -12,6 +12,8 @@ package struct PendingDelivery: Sendable {
   /// Until it is due; 0: it is.
   package var waitMilliseconds: Int64
   package var notification: InboxItem
+  /// In which the notification was numbered; 0: the first.
+  package var epoch: Int64
 }
 
 /// What became of an attempt.
@@ -47,17 +49,6 @@ package struct WebhookQueue {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  private static let takeLead = Statement(
-    name: "lead_webhooks", sql: "select lead_webhooks()")
-
-  /// Until the session ends.
-  /// - Returns: whether it is this connection that delivers.
-  package func lead() throws(AppStoreError) -> Bool {
-    try connection.read(Self.takeLead, context: Self.context) { (row) throws(StoreError) in
-      try row.bool()
-    }.first ?? false
-  }
-
   private static let readPending = Statement(
     name: "read_pending_deliveries",
     sql: """
@@ -70,6 +61,7 @@ package struct WebhookQueue {
         greatest(
           ceil(extract(epoch from coalesce(w.retry_at, n.at) - clock_timestamp()) * 1000),
           0)::bigint,
+        (select max(e.epoch) from epoch e where e.notification_id < n.id),
         \(NotificationTable.columns)
       from webhook w
       cross join lateral (
@@ -99,10 +91,12 @@ package struct WebhookQueue {
       Self.readPending, with: parameters, context: Self.context
     ) { (row) throws(StoreError) in
       oldestSeconds = try row.int64()
+      let (id, url, secret) = (try row.int64(), try row.text(), try row.bytes())
+      let (failures, wait) = (try row.int32(), try row.int64())
+      let epoch = try row.int64()
       return PendingDelivery(
-        webhookID: try row.int64(), url: try row.text(), secret: try row.bytes(),
-        failures: try row.int32(), waitMilliseconds: try row.int64(),
-        notification: try row.notification())
+        webhookID: id, url: url, secret: secret, failures: failures, waitMilliseconds: wait,
+        notification: try row.notification(), epoch: epoch)
     }
     return (deliveries, oldestSeconds)
   }
@@ -132,7 +126,9 @@ package struct WebhookQueue {
         retry_at = clock_timestamp() + $4::bigint * interval '1 millisecond',
         last_error = $5::text,
         disabled_at = case
-          when $6::boolean or failing_since < clock_timestamp() - interval '5 days'
+          -- Hourly in the end: more than these many, or a clock that was set.
+          when $6::boolean
+            or (failures >= 100 and failing_since < clock_timestamp() - interval '5 days')
             then clock_timestamp()
         end
       where id = $1::bigint
@@ -142,7 +138,18 @@ package struct WebhookQueue {
       """)
 
   /// What another gateway delivered meanwhile stays delivered.
-  package func record(_ outcome: DeliveryOutcome) throws(AppStoreError) {
+  /// - Parameter term: of the lease.
+  /// - Throws: `termIsOver` if another gateway delivers now; `store`.
+  package func record(
+    _ outcome: DeliveryOutcome, inTerm term: Int64
+  ) throws(AppStoreError) {
+    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      try GatewayLease.fence(.webhooks, term: term, over: connection)
+      try record(outcome)
+    }
+  }
+
+  private func record(_ outcome: DeliveryOutcome) throws(AppStoreError) {
     var parameters = WireParameters()
     parameters.add { $0.int64(outcome.delivery.webhookID) }
     parameters.add { $0.int64(outcome.delivery.notification.id) }

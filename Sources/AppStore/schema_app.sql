@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 6 then
+  if found > 7 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 6', found);
+      message = format('the database has candled_app schema version %s, newer than 7', found);
   end if;
 end
 $version$;
@@ -75,23 +75,6 @@ exception
     raise notice 'not allowed to grant candled_reader to candled_app: do it by hand';
 end
 $reading$;
-
--- The broker's lead is an advisory lock; a server of candled's own lets nobody else take any.
-
-do $lock$
-begin
-  if exists (select from pg_roles where rolname = 'candled_app_owner')
-    and not has_function_privilege(
-      'candled_app_owner', 'pg_catalog.pg_try_advisory_lock(bigint)', 'execute')
-  then
-    grant execute on function pg_catalog.pg_try_advisory_lock(bigint) to candled_app_owner;
-  end if;
-exception
-  when insufficient_privilege then
-    raise warning 'not allowed to grant pg_try_advisory_lock(bigint) to candled_app_owner: '
-      'no gateway can execute orders until that is done by hand';
-end
-$lock$;
 
 do $schema$
 declare
@@ -248,7 +231,7 @@ execute function notify_channel('candled_app_token');
 
 -- Paper trading: a ledger in double entry, and what is executed on it.
 --
--- The broker alone executes, one transaction a step: `broker_lease` of its term for share, the
+-- The broker alone executes, one transaction a step: `gateway_lease` of its term for share, the
 -- commands without an outcome by id, the quotes changed since `broker_cursor.quote_sequence`; then
 -- fills, postings with their entries, events, outcomes, and the cursor. A cursor over the ids of
 -- commands would miss one that commits later than its successor: hence no outcome is the queue,
@@ -606,16 +589,46 @@ comment on column fill.evidence is
 comment on column fill.possible_so_far is
   'What some flow between the snapshots would have given the order; null: not computed.';
 
-create table if not exists broker_lease (
-  is_only boolean primary key default true,
+-- What one gateway of all does. No clock is compared with another: who waits for the lease counts
+-- by its own steady clock how long no beat came. A sequence is a beat that costs no row, and that
+-- is seen at once.
+
+create table if not exists gateway_lease (
+  role text primary key,
   term bigint not null default 0,
   holder text not null default '',
-  constraint broker_lease_is_one check (is_only)
+  session integer,
+  constraint gateway_lease_role_is_known check (role in ('broker', 'webhooks'))
 );
--- Before version 3 a lease ran out; now it is an advisory lock of the leader's session.
-alter table broker_lease drop column if exists expires_at;
-comment on table broker_lease is 'One row: which gateway executes, or did last, in which term.';
-insert into broker_lease default values on conflict do nothing;
+comment on table gateway_lease is
+  'Which gateway executes orders, and which calls webhooks, or did last, in which term. Another '
+  'takes the lease once the session has ended or its beats have stopped; whoever has an earlier '
+  'term commits nothing.';
+comment on column gateway_lease.session is 'The server''s process of the holder''s connection.';
+insert into gateway_lease (role)
+values ('broker'), ('webhooks')
+on conflict do nothing;
+
+create sequence if not exists broker_beat;
+comment on sequence broker_beat is 'Grows while a gateway holds the lease of the broker.';
+create sequence if not exists webhooks_beat;
+comment on sequence webhooks_beat is 'Grows while a gateway holds the lease of the webhooks.';
+
+-- Before version 7 both were advisory locks, which a session that is frozen keeps.
+
+do $lease$
+begin
+  if to_regclass('broker_lease') is not null then
+    update gateway_lease g
+    set term = b.term, holder = b.holder
+    from broker_lease b
+    where g.role = 'broker';
+    drop table broker_lease;
+  end if;
+end
+$lease$;
+drop function if exists lead_broker();
+drop function if exists lead_webhooks();
 
 create table if not exists broker_cursor (
   is_only boolean primary key default true,
@@ -869,16 +882,6 @@ begin
 end
 $function$;
 comment on function require_limit is 'No fill is worse than the limit of its order.';
-
-create or replace function lead_broker()
-returns boolean
-language sql volatile security definer
-set search_path = candled_app, pg_temp
-as $function$
-  select pg_catalog.pg_try_advisory_lock(2263553)
-$function$;
-comment on function lead_broker is
-  'Takes the lead of the broker until the session ends, unless another session has it.';
 
 do $triggers$
 declare
@@ -1172,6 +1175,75 @@ comment on column outbox.number is 'Of the user''s rows, from 1 without a gap.';
 comment on column outbox.refers_to is 'An order, a command that was refused, or a notification.';
 comment on column outbox.part is 'The event of the order.';
 
+-- A restored backup counts on from where it was taken: what was numbered behind it, clients may
+-- have seen, and those numbers are given again. So they belong to an epoch.
+
+create table if not exists epoch (
+  epoch bigint primary key,
+  identity text,
+  order_id bigint not null default 0,
+  command_id bigint not null default 0,
+  notification_id bigint not null default 0,
+  outbox_id bigint not null default 0
+);
+comment on table epoch is
+  'One row per database that these rows lived in: the first is 0, each restored one has a higher '
+  'number, its second since 1970.';
+comment on column epoch.identity is 'The server, its timeline, the database and its outbox.';
+comment on column epoch.order_id is 'The newest order of the epochs before.';
+comment on column epoch.command_id is 'The newest command of the epochs before.';
+comment on column epoch.notification_id is 'The newest notification of the epochs before.';
+comment on column epoch.outbox_id is 'The newest row of the outbox of the epochs before.';
+insert into epoch (epoch) values (0) on conflict do nothing;
+
+create or replace function begin_epoch()
+returns void
+language plpgsql volatile security definer
+set search_path = candled_app, pg_temp
+as $function$
+declare
+  known text;
+  found text := format(
+    '%s %s',
+    (select oid from pg_database where datname = current_database()), 'outbox'::regclass::oid);
+begin
+  if pg_is_in_recovery() then
+    return;
+  end if;
+  begin
+    found := format(
+      '%s %s %s',
+      (select system_identifier from pg_control_system()),
+      left(pg_walfile_name(pg_current_wal_lsn()), 8), found);
+  exception
+    -- Some managed servers do not tell.
+    when insufficient_privilege or feature_not_supported or undefined_function then null;
+  end;
+  select identity into known from epoch order by epoch desc limit 1;
+  if known is not distinct from found then
+    return;
+  end if;
+  perform from outbox_cursor for update;
+  select identity into known from epoch order by epoch desc limit 1;
+  if known is null then
+    update epoch set identity = found;
+  elsif known <> found then
+    insert into epoch (epoch, identity, order_id, command_id, notification_id, outbox_id)
+    select
+      greatest(extract(epoch from clock_timestamp())::bigint, max(e.epoch) + 1),
+      found,
+      (select coalesce(max(id), 0) from paper_order),
+      (select coalesce(max(id), 0) from command),
+      (select coalesce(max(id), 0) from notification),
+      (select last_id from outbox_cursor)
+    from epoch e;
+  end if;
+end
+$function$;
+comment on function begin_epoch is
+  'Begins an epoch where the rows are not in the database in which the newest one began: a backup '
+  'was restored, or a replica promoted. Gateways call it when they connect.';
+
 create or replace function add_to_outbox()
 returns trigger
 language plpgsql
@@ -1281,7 +1353,7 @@ execute function refuse_change();
 
 -- Webhooks: where notifications are sent, beside the inbox.
 --
--- One gateway delivers, that whose session holds the lock of lead_webhooks(). A webhook gets the
+-- One gateway delivers, that which holds the lease of the webhooks. A webhook gets the
 -- notifications of its user in order; `position` moves once the receiver has taken one, so that
 -- none is lost, and one may come twice.
 
@@ -1313,16 +1385,6 @@ comment on column webhook.position is
 comment on column webhook.failures is 'In a row, of the notification behind position.';
 comment on column webhook.retry_at is 'When it is tried again; null: at once.';
 comment on column webhook.disabled_at is 'Since then nothing is sent; null: it is.';
-
-create or replace function lead_webhooks()
-returns boolean
-language sql volatile security definer
-set search_path = candled_app, pg_temp
-as $function$
-  select pg_catalog.pg_try_advisory_lock(2263554)
-$function$;
-comment on function lead_webhooks is
-  'Lets a session deliver to webhooks until it ends, unless another one does.';
 
 create or replace trigger webhook_changed
 after insert or update of url on webhook
@@ -1444,24 +1506,25 @@ begin
     command, paper_order, queue_purchase, holding_trigger
   to candled_app;
   grant select, insert, update, delete on same_day_fund to candled_app;
-  grant select, update on broker_lease, broker_cursor to candled_app;
+  grant select, update on gateway_lease, broker_cursor to candled_app;
+  grant usage, select on sequence broker_beat, webhooks_beat to candled_app;
   grant select, insert, delete on fill_input to candled_app;
   grant select, insert, update, delete on fill_checkpoint to candled_app;
   grant select, insert, update on order_progress to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
-  grant select on book, transaction_log, outbox, outbox_cursor to candled_app;
+  grant select on book, transaction_log, outbox, outbox_cursor, epoch to candled_app;
   grant execute on function schema_objects() to candled_app;
-  grant execute on function lead_broker(), lead_webhooks() to candled_app;
+  grant execute on function begin_epoch() to candled_app;
 end
 $grants$;
 
 delete from schema_version
-where version < 6;
+where version < 7;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  6,
+  7,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

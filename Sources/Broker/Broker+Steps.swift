@@ -77,7 +77,9 @@ extension Broker {
     _ commands: [PendingCommand], changes: WatchedChanges
   ) throws(AppStoreError) {
     guard let session, var next = state.take() else { return }
-    next.now = now
+    next.clock = BrokerState.Clock(now: now, isConfirmed: isClockConfirmed)
+    next.clock.isDayUncertain =
+      !isClockConfirmed && BrokerState.day(at: now, calendar: calendar) != next.day
     if next.dueDay(calendar: calendar) != nil {
       try readCalendar(session)
       next.rules.sameDayFunds = try session.table.sameDayFunds()
@@ -155,7 +157,7 @@ extension Broker {
   /// Stores a step, if there is one, and knows what it says from then on.
   private func store(_ next: BrokerState) throws(AppStoreError) {
     var next = next
-    guard let session, let term = session.term else { return }
+    guard let session, let term = session.lease.term else { return }
     var step = next.step
     next.step = BrokerStep()
     if step.isEmpty, step.progress.isEmpty {

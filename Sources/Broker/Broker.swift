@@ -2,9 +2,9 @@
 ///
 ///     lead → load → (commands, rows, time → step → COMMIT) …
 ///
-/// It leads as long as its session lasts: an advisory lock is of the session that also writes the
-/// steps, so that nobody needs to renew anything. What a step changes is known once it is stored;
-/// after any failure everything is read again.
+/// It leads under a lease, whose term each step asks for: one that was frozen while another took
+/// the lease commits nothing. What a step changes is known once it is stored; after any failure
+/// everything is read again.
 
 import AppStore
 import Logging
@@ -21,7 +21,7 @@ package final class Broker {
     let reader: StoreReader
     let table: BrokerTable
     let books: LedgerTable
-    var term: Int64?
+    var lease: GatewayLease
     var isFollowing = false
   }
 
@@ -35,7 +35,10 @@ package final class Broker {
   var booksActions = true
   /// Corporate actions that wait for their ex-day; nil: not read since something was notified.
   var unbooked: [CorporateAction]?
-  private var clock = ServerClock()
+  /// Kept when this broker ends.
+  private(set) var clock: ServerClock
+  /// When no command waited; nil: not since this broker began.
+  private var drainedAt: Int64?
   /// With the days that the daemon has learnt.
   private(set) var calendar = TradingCalendar.shanghai
   package internal(set) var figures = BrokerFigures()
@@ -44,8 +47,14 @@ package final class Broker {
   /// Of a step: what more waits is for the next one.
   private static let commandsMax = 256
 
-  package init(_ options: BrokerOptions, log: Logger) {
+  convenience package init(_ options: BrokerOptions, log: Logger) {
+    self.init(options, clock: ServerClock(), log: log)
+  }
+
+  /// - Parameter clock: as a broker of this process before it left it.
+  init(_ options: BrokerOptions, clock: ServerClock, log: Logger) {
     self.options = options
+    self.clock = clock
     self.log = log
   }
 
@@ -56,16 +65,17 @@ package final class Broker {
   package func lead() throws(AppStoreError) -> Bool {
     if session == nil { session = try connect() }
     guard var session else { return false }
-    if session.term != nil { return true }
+    if session.lease.term != nil { return true }
     do throws(StoreError) {
       if try session.connection.isStandby() { return false }
     } catch {
       throw .store(error)
     }
-    guard let term = try session.table.takeLead(holder: options.holder) else { return false }
-    try session.table.listen()
-    session.term = term
+    let isTaken = try session.lease.take(holder: options.holder, at: milliseconds)
     self.session = session
+    guard isTaken, let term = session.lease.term else { return false }
+    try session.table.listen()
+    try session.table.beginEpoch()
     figures.term = term
     log.notice("this gateway executes paper orders", metadata: ["term": "\(term)"])
     return true
@@ -79,7 +89,7 @@ package final class Broker {
       let app = try AppConnection(brokerOn: connection)
       return Session(
         connection: connection, reader: try StoreReader(on: connection), table: BrokerTable(app),
-        books: LedgerTable(app))
+        books: LedgerTable(app), lease: GatewayLease(.broker, over: app))
     } catch {
       throw .store(error)
     }
@@ -92,7 +102,6 @@ package final class Broker {
   package func drop() {
     session = nil
     (state, watched) = (nil, [])
-    clock = ServerClock()
     booksActions = true
     figures = BrokerFigures()
   }
@@ -112,17 +121,20 @@ package final class Broker {
   /// Executes what waits, and looks at what changed.
   /// - Returns: whether more waits.
   package func look() throws(AppStoreError) -> Bool {
-    guard let session, session.term != nil else { return false }
+    guard let session, session.lease.term != nil else { return false }
     do throws(AppStoreError) {
       unbooked = nil
+      try beat()
       try readClock(session)
       guard try load(session) else { return false }
-      let commands = try session.table.pending(limit: Self.commandsMax)
+      let readAt = counter
+      let commands = try waiting(session)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
       let isPosted = try isActionDue(session)
       if changes != nil || !commands.isEmpty || isPosted || needsClock {
         try run(commands, changes: changes ?? .timeAlone)
       }
+      if commands.count < Self.commandsMax { drainedAt = readAt }
       figures.quoteSequence = watched.isEmpty ? nil : state?.feed.sequence
       let isNew = try follow()
       return isNew || commands.count == Self.commandsMax
@@ -139,9 +151,10 @@ package final class Broker {
       _ = try look()
       return
     }
-    guard needsClock else { return }
     do throws(AppStoreError) {
-      if clock.isOld(at: MonotonicClock.microseconds()) { try readClock(session) }
+      try beat()
+      guard needsClock else { return }
+      if !clock.isConfirmed || clock.isOld(at: counter) { try readClock(session) }
       try run([], changes: .timeAlone)
       _ = try follow()
     } catch {
@@ -150,18 +163,58 @@ package final class Broker {
     }
   }
 
+  /// Shows whoever waits for the lease that this broker lives.
+  func beat() throws(AppStoreError) { try session?.lease.beat(at: milliseconds) }
+
+  /// What no command waited through, none has waited for, whatever the server's clock says.
+  private func waiting(_ session: Session) throws(AppStoreError) -> [PendingCommand] {
+    var commands = try session.table.pending(limit: Self.commandsMax)
+    guard let drainedAt else { return commands }
+    let longest = counter - drainedAt
+    for index in commands.indices {
+      commands[index].waitedMicroseconds = min(commands[index].waitedMicroseconds, longest)
+    }
+    return commands
+  }
+
+  // MARK: Time
+
   var now: Timestamp {
     let time =
-      options.clock?() ?? clock.time(at: MonotonicClock.microseconds())
-      ?? Timestamp(microseconds: SystemClock.realMicroseconds())
+      clock.time(at: counter) ?? Timestamp(microseconds: SystemClock.realMicroseconds())
     return Timestamp(microseconds: time.microseconds + figures.clockOffsetMicroseconds)
   }
 
+  /// Whether what is irrevocable may go by `now`: a simulated market has no other clock.
+  var isClockConfirmed: Bool { options.followsDaemonClock || clock.isConfirmed }
+
+  /// Steady.
+  private var counter: Int64 {
+    options.counter?() ?? options.clock?().microseconds ?? ServerClock.counter()
+  }
+
+  private var milliseconds: Int64 { counter / 1_000 }
+
   private func readClock(_ session: Session) throws(AppStoreError) {
-    if options.clock != nil { return }
-    let asked = MonotonicClock.microseconds()
-    let time = try session.table.serverTime()
-    clock.synchronize(time, asked: asked, answered: MonotonicClock.microseconds())
+    let asked = counter
+    if let time = options.clock?() {
+      clock.synchronize(time, asked: asked, answered: asked)
+    } else {
+      clock.synchronize(try session.table.serverTime(), asked: asked, answered: counter)
+    }
+    if isClockConfirmed { return }
+    let feed = try readFeed(session, of: [], after: 0)
+    if let knownAt = feed.knownAt { clock.witness(change: knownAt, at: counter) }
+  }
+
+  /// Rows that have just come.
+  func witness(_ quotes: [WatchedQuote]) {
+    let counter = self.counter
+    for row in quotes {
+      let quote = row.quote.quote
+      clock.witness(
+        row: Timestamp(day: quote.tradingDay, secondOfDay: Int(quote.secondOfDay)), at: counter)
+    }
   }
 
   func readCalendar(_ session: Session) throws(AppStoreError) {
@@ -186,7 +239,8 @@ package final class Broker {
     }
     try readCalendar(session)
     state = try BrokerState(
-      from: session.table, ledgers: session.books, at: now, calendar: calendar)
+      from: session.table, ledgers: session.books, at: now, calendar: calendar
+    ) { () throws(AppStoreError) in try self.beat() }
     state?.uncovered.inputsMax = options.uncoveredInputsMax
     watched = state?.watched ?? []
     return true
@@ -211,6 +265,8 @@ package final class Broker {
     let changes = try readFeed(session, of: watched, after: state.feed.sequence)
     if options.followsDaemonClock {
       figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
+    } else {
+      witness(changes.quotes)
     }
     return changes
   }
@@ -219,7 +275,7 @@ package final class Broker {
   private var needsClock: Bool {
     guard let state else { return false }
     return state.step.day != nil || !state.purchases.isEmpty || state.openCount > 0
-      || BrokerState.day(at: now, calendar: calendar) > state.day
+      || BrokerState.day(at: now, calendar: calendar) != state.day
   }
 
   /// Hints of the feed are wanted only while they matter.

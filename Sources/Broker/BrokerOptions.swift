@@ -1,6 +1,5 @@
 /// How a broker is run.
 
-import Glibc
 import Market
 
 package struct BrokerOptions: Sendable {
@@ -10,22 +9,14 @@ package struct BrokerOptions: Sendable {
   package var holder: String
   /// Instead of the database server's clock, in tests.
   package var clock: (@Sendable () -> Timestamp)?
+  /// Instead of the machine's steady one, in microseconds; nil: of `clock`, if there is one.
+  package var counter: (@Sendable () -> Int64)?
   /// Of a simulated market: then the exchange's clock is the daemon's, not the server's.
   package var followsDaemonClock = false
   /// So many inputs of the fill model may be in no checkpoint before the oldest are put into one: a
   /// few sweeps of 1,000 instruments.
   package var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax
   package static let uncoveredInputsMax: Int64 = 4_096
-
-  /// The machine's name and the process.
-  package static var thisProcess: String {
-    var bytes = [CChar](repeating: 0, count: hostBytesMax)
-    let isKnown = gethostname(&bytes, bytes.count - 1) == 0
-    let host = bytes.prefix { $0 != 0 }.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    return "\(isKnown ? host : "unknown") \(getpid())"
-  }
-
-  private static let hostBytesMax = 256
 
   package init(url: String, holder: String, clock: (@Sendable () -> Timestamp)? = nil) {
     self.url = url

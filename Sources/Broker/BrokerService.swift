@@ -5,13 +5,12 @@ import Platform
 import Postgres
 
 /// A broker on a thread of its own, for as long as its gateway runs: it leads, or waits until it
-/// may. After a failure another broker begins from what is stored.
+/// may. After a failure another broker begins from what is stored, and with the clock that the one
+/// before it had.
 package final class BrokerService: Sendable {
   private let follower: DatabaseFollower
   private let shown: Locked<BrokerFigures>
 
-  /// While another leads; when its machine is gone, the server ends its session within seconds.
-  private static let standbyMilliseconds: Int32 = 2_000
   /// With something to watch: cancellations and the close come by the clock.
   private static let clockMilliseconds: Int32 = 1_000
 
@@ -20,12 +19,14 @@ package final class BrokerService: Sendable {
   package init(_ options: BrokerOptions, log: Logger) throws(StoreError) {
     let shown = Locked(BrokerFigures())
     self.shown = shown
+    let clock = Locked(ServerClock())
     follower = try DatabaseFollower(
       Broker.context, failure: "paper orders are not executed",
       retryMilliseconds: 1_000...1_000, log: log
     ) { (follower) throws(AppStoreError) in
-      let broker = Broker(options, log: log)
+      let broker = Broker(options, clock: clock.withLock { $0 }, log: log)
       defer {
+        clock.withLock { $0 = broker.clock }
         broker.drop()
         shown.withLock { $0 = broker.figures }
       }
@@ -50,7 +51,7 @@ package final class BrokerService: Sendable {
       shown.withLock { $0 = figures }
     }
     guard try broker.lead() else {
-      interrupt.wait(milliseconds: standbyMilliseconds)
+      interrupt.wait(milliseconds: GatewayLease.lookMilliseconds)
       return
     }
     while try broker.look() { show() }

@@ -20,6 +20,16 @@ struct CommandRefusal: Error, CustomStringConvertible {
   private static let charactersMax = 250
 }
 
+extension CommandRequest {
+  /// Whether prices of its moment matter.
+  fileprivate var isForMarket: Bool {
+    switch self {
+    case .order, .replace, .arm: true
+    case .deposit, .withdraw, .cancel, .disarm: false
+    }
+  }
+}
+
 extension BrokerState {
   /// Open orders and armed purchases of an account, and of all accounts of a user together: each is
   /// looked at with every row of its instrument.
@@ -28,6 +38,8 @@ extension BrokerState {
   /// Orders of a user on a day, ended ones included: each is kept until the day is over, and read
   /// when one begins to lead. One every 1.4 seconds of the sessions.
   static let placedOfUserMax = 10_000
+  /// Of what is executed at prices of its moment.
+  static let waitedMicrosecondsMax: Int64 = 60_000_000
 
   /// Executes a command, or refuses it with nothing changed.
   /// - Parameter row: the newest of the instrument that it names.
@@ -42,6 +54,7 @@ extension BrokerState {
       guard accounts[command.accountID] != nil else {
         throw CommandRefusal("account", "there is no such account")
       }
+      if request.isForMarket { try requireMoment(of: command) }
       switch request {
       case .deposit, .withdraw: return (true, try move(request, command: command))
       case .order(let order): return (true, try place(order, command: command, row: row))
@@ -53,6 +66,23 @@ extension BrokerState {
       }
     } catch {
       return (false, "\(error)")
+    }
+  }
+
+  /// What was asked for at other prices is not done at those of now, nor by a clock that may be
+  /// wrong by a day.
+  private func requireMoment(of command: PendingCommand) throws(CommandRefusal) {
+    if command.waitedMicroseconds > Self.waitedMicrosecondsMax {
+      throw CommandRefusal(
+        "late",
+        "it waited \(command.waitedMicroseconds / 1_000_000) s for a gateway that executes, at "
+          + "most \(Self.waitedMicrosecondsMax / 1_000_000) are allowed: send it again")
+    }
+    if clock.isDayUncertain {
+      throw CommandRefusal(
+        "clock",
+        "the database server's clock is not confirmed yet, so that the day is not known: try "
+          + "again in five minutes")
     }
   }
 

@@ -20,10 +20,12 @@ extension BrokerState {
     return known.next(after: today) ?? today.advanced(by: 1)
   }
 
-  /// The next day, if it is time to begin it.
+  /// The next day, if it is time to begin it; or an earlier one, where a wrong clock had begun this
+  /// one before its time.
   func dueDay(calendar: TradingCalendar) -> TradingDay? {
     let next = Self.day(at: now, calendar: calendar)
-    return next > day && mayEnd ? next : nil
+    guard clock.isConfirmed, next != day else { return nil }
+    return next < day || mayEnd ? next : nil
   }
 
   mutating func beginDay(calendar: TradingCalendar) {
@@ -47,6 +49,7 @@ extension BrokerState {
 
   /// Orders of the day end once the close is past and their fills are confirmed.
   private mutating func expire() {
+    guard clock.isConfirmed else { return }
     let second = moment.secondOfDay
     if second < TradingPhase.firstCloseSecond + Self.closeGraceSeconds { return }
     for symbol in openOrders.keys.sorted() {
@@ -70,8 +73,10 @@ extension BrokerState {
     return second >= close + Self.closeGraceSeconds
   }
 
-  /// Ends every order of the day before, settles what was bought, and sends again what lives on.
+  /// Ends every order of the day before, settles what was bought, and sends again what lives on:
+  /// all orders, where a day begins again.
   private mutating func begin(_ next: TradingDay) {
+    let isAgain = next < day
     let open = openOrders.values.flatMap { $0 }.sorted().compactMap { orders[$0] }
     var renewable: [PaperOrder] = []
     for order in open {
@@ -90,9 +95,13 @@ extension BrokerState {
     step.day = next
     step.inputs = []
     (newest.place, instruments, fills, uncovered.places) = (0, [:], [:], [:])
-    settle()
-    for order in renewable { renew(order) }
-    for symbol in purchases.armedSymbols {
+    if isAgain {
+      for account in Array(ledgers.keys) { ledgers[account]?.reopen(next) }
+    } else {
+      settle()
+    }
+    for order in renewable { renew(order, all: isAgain) }
+    for symbol in isAgain ? [] : Array(purchases.armedSymbols) {
       for id in purchases.ending(on: symbol) { set(.expired, ofPurchase: id) }
     }
     orders = orders.filter { $0.value.row.ledger.isOpen }
@@ -110,16 +119,17 @@ extension BrokerState {
   }
 
   /// An order that lives for days is a new one on each; a stop that was reached stays reached.
-  private mutating func renew(_ order: PaperOrder) {
+  private mutating func renew(_ order: PaperOrder, all: Bool) {
     let (placed, state) = (order.placed, order.row.state)
-    let isOver = state == .pendingCancel || placed.timeInForce != .goodTillCancelled
+    let isOver =
+      state == .pendingCancel || !all && placed.timeInForce != .goodTillCancelled
     guard !isOver, var ledger = ledgers[placed.account],
       let ended = orders[placed.id]?.row.ledger,
       let accepted = try? ledger.accept(ended.renewed(on: day)),
       let rest = try? placed.quantity - accepted.order.filled,
       let instrument = Instrument.classify(placed.symbol),
       let entry = TradingPhase.entry(
-        of: instrument, at: TradingMoment(day: day, secondOfDay: 0))
+        of: instrument, at: TradingMoment(day: day, secondOfDay: all ? moment.secondOfDay : 0))
     else {
       let end: OrderState = state == .pendingCancel ? .cancelled : .expired
       set(end, of: placed.id)

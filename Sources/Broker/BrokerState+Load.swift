@@ -6,10 +6,11 @@ import PaperTrading
 
 extension BrokerState {
   /// Everything, as the last step left it.
+  /// - Parameter beat: called while it is read.
   /// - Throws: `store`.
   init(
     from table: BrokerTable, ledgers books: LedgerTable, at now: Timestamp,
-    calendar: TradingCalendar
+    calendar: TradingCalendar, beat: () throws(AppStoreError) -> Void
   ) throws(AppStoreError) {
     let cursor = try table.cursor()
     self.init(day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now)
@@ -24,11 +25,14 @@ extension BrokerState {
       openOrders[symbol, default: []].insert(id)
       if row.state == .pendingCancel { closing.insert(id) }
     }
+    try beat()
     for fill in try table.fills(on: day) {
       fills[FillKey(order: fill.orderID, evidence: fill.evidence)] = fill.posting
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
-    try loadInstruments(from: table)
+    try beat()
+    try loadInstruments(from: table, beat: beat)
+    try beat()
     for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
       feed.doubt(symbol)
     }
@@ -42,7 +46,9 @@ extension BrokerState {
   }
 
   /// Checkpoints, and the inputs behind them: what followed is in the ledger.
-  private mutating func loadInstruments(from table: BrokerTable) throws(AppStoreError) {
+  private mutating func loadInstruments(
+    from table: BrokerTable, beat: () throws(AppStoreError) -> Void
+  ) throws(AppStoreError) {
     let checkpoints = try table.checkpoints()
     var isWhole = true
     for row in checkpoints {
@@ -61,6 +67,7 @@ extension BrokerState {
       var rows = try table.inputs(behind: 0, limit: Self.inputsAtOnce)
       while let last = rows.last {
         for row in rows { replay(row) }
+        try beat()
         rows = try table.inputs(behind: last.place, limit: Self.inputsAtOnce)
       }
     }
@@ -85,7 +92,11 @@ extension BrokerState {
     if missing.isEmpty { return }
     for account in try table.accounts(missing) { accounts[account.id] = account }
     let loaded = try books.ledgers(of: missing, on: day, schedule: Self.schedule)
-    for (id, ledger) in loaded where accounts[id] != nil { ledgers[id] = ledger }
+    for (id, var ledger) in loaded where accounts[id] != nil {
+      // Of a day that was begun by a wrong clock.
+      if ledger.tradingDay > day { ledger.reopen(day) }
+      ledgers[id] = ledger
+    }
     settle()
   }
 }

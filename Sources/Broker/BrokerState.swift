@@ -20,8 +20,7 @@ struct BrokerState: Sendable {
   var uncovered = UncoveredInputs()
   var newest = Numbers()
   var feed = FeedPlace()
-  /// The daemon's clock.
-  var now: Timestamp
+  var clock: Clock
   var step = BrokerStep()
   /// For the log: what should not have happened.
   var complaints: [String] = []
@@ -48,6 +47,15 @@ struct BrokerState: Sendable {
     }
   }
 
+  struct Clock: Sendable {
+    /// The daemon's.
+    var now: Timestamp
+    /// Whether more than one reading bears it out: else no order ends by it, and no day.
+    var isConfirmed = false
+    /// Whether it may be another day than the one that orders are for.
+    var isDayUncertain = false
+  }
+
   struct FillKey: Hashable, Sendable {
     let order: Int64
     let evidence: String
@@ -58,8 +66,10 @@ struct BrokerState: Sendable {
 
   init(day: TradingDay, now: Timestamp) {
     rules = DayRules(day: day)
-    self.now = now
+    clock = Clock(now: now)
   }
+
+  var now: Timestamp { clock.now }
 
   /// Which orders are for; it ends after the last certificate of the day.
   var day: TradingDay {

@@ -17,6 +17,8 @@ struct FeedRow: Sendable {
     var quote = watched.quote.quote
     guard let instrument = Instrument.classify(quote.symbol) else { return nil }
     if watched.isCoarse { quote.rounding = .coarsest }
+    // Those of an earlier day are no limits of this one.
+    let stated = quote.tradingDay == day ? quote.limits : .unstated
     var snapshot = Snapshot(quote, sequence: watched.quote.seq)
     if snapshot.stamp.day < day {
       if snapshot.last.isPositive { snapshot.previousClose = snapshot.last }
@@ -26,22 +28,9 @@ struct FeedRow: Sendable {
     isSpecialTreatment = NameMarks.parse(watched.quote.name ?? "").specialTreatment
     market = MarketRow(
       snapshot,
-      band: Self.band(
-        of: instrument, name: watched.quote.name, stated: quote.limits,
-        previousClose: snapshot.previousClose, on: day))
-  }
-
-  /// What the exchange states prevails over the table.
-  private static func band(
-    of instrument: Instrument, name: String?, stated: StatedLimits, previousClose: ExactDecimal,
-    on day: TradingDay
-  ) -> PriceBand? {
-    switch stated {
-    case .band(let band): band
-    case .none: nil
-    case .unstated:
-      PriceLimit.band(
-        for: instrument, marks: NameMarks.parse(name ?? ""), previousClose: previousClose, on: day)
-    }
+      band: stated.band(
+        or: PriceLimit.band(
+          for: instrument, marks: NameMarks.parse(watched.quote.name ?? ""),
+          previousClose: snapshot.previousClose, on: day)))
   }
 }

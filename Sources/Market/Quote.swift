@@ -129,6 +129,15 @@ public enum StatedLimits: Sendable, Hashable {
   /// Stated: no limit applies.
   case none
   case band(PriceBand)
+
+  /// The legal prices, nil where no limit applies; what is stated prevails over our own table.
+  public func band(or table: @autoclosure () -> PriceBand?) -> PriceBand? {
+    switch self {
+    case .band(let band): band
+    case .none: nil
+    case .unstated: table()
+    }
+  }
 }
 
 /// One price level: shares or units wanted or offered there.

@@ -36,9 +36,13 @@ package final class PostgresConnection {
       """
       set search_path = candled, public;
       set statement_timeout = '\(Self.statementSecondsMax)s';
+      set idle_in_transaction_session_timeout = '\(Self.idleSecondsMax)s';
       set client_min_messages = error
       """, context: "connect")
   }
+
+  /// Between two statements of a transaction: a frozen program keeps no lock and no snapshot.
+  private static let idleSecondsMax = 60
 
   deinit { PQfinish(handle) }
 

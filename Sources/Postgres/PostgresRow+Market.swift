@@ -67,7 +67,7 @@ extension MarketSession {
 package enum SnapshotColumns {
   package static let list = """
     q.status, q.open, q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover,
-    q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks
+    q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks, q.limit_up, q.limit_down
     """
 }
 
@@ -96,6 +96,9 @@ extension PostgresRow {
     }
     quote.bids = try book()
     quote.asks = try book()
+    if let upper = try optionalNumeric(), let lower = try optionalNumeric() {
+      quote.limits = upper.isZero ? .none : .band(PriceBand(lower: lower, upper: upper))
+    }
     return quote
   }
 }

@@ -13,6 +13,8 @@ package struct WatchedChanges: Sendable {
   package var lastSeq: Int64
   /// By which the daemon's clock was ahead of the server's at the last commit.
   package var clockOffsetMicroseconds: Int64
+  /// The daemon's clock at that commit; nil where none is kept.
+  package var knownAt: Timestamp?
   /// Which were asked for.
   package var symbols: Set<Symbol> = []
   /// In the order of their changes.
@@ -40,7 +42,9 @@ extension StoreReader {
   private static let readPosition = Statement(
     name: "watched_position",
     sql: """
-      select p.last_seq, coalesce(extract(epoch from c.known_at - c.committed_at) * 1e6, 0)::bigint
+      select
+        p.last_seq, coalesce(extract(epoch from c.known_at - c.committed_at) * 1e6, 0)::bigint,
+        c.known_at
       from feed_position() p
       left join feed_changes c on c.seq = p.last_seq
       """)
@@ -107,11 +111,11 @@ extension StoreReader {
     _ symbols: Set<Symbol>, after seq: Int64
   ) throws(StoreError) -> WatchedChanges {
     let position = try read(Self.readPosition, context: "broker") { (row) throws(StoreError) in
-      (try row.int64(), try row.int64())
+      (try row.int64(), try row.int64(), try row.optionalTimestamp())
     }.first
     var changes = WatchedChanges(
       lastSeq: position?.0 ?? 0, clockOffsetMicroseconds: position?.1 ?? 0)
-    changes.symbols = symbols
+    (changes.symbols, changes.knownAt) = (symbols, position?.2)
     if symbols.isEmpty || changes.lastSeq <= seq { return changes }
     changes.quotes = try quotes(of: symbols, after: seq)
     let corrected = try read(

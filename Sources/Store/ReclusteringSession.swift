@@ -21,8 +21,14 @@ final class ReclusteringSession {
     }
     try SchemaVersion.candled.require(connection)
     try connection.execute(
-      "set statement_timeout = '\(Self.stepHoursMax)h'", context: Self.context)
+      """
+      set statement_timeout = '\(Self.stepHoursMax)h';
+      set idle_session_timeout = '\(Self.idleMinutesMax)min'
+      """, context: Self.context)
   }
+
+  /// A daemon that is frozen keeps the lock no longer; the pauses for a lock are of some minutes.
+  private static let idleMinutesMax = 15
 
   /// An index of the largest month on the slowest disk.
   private static let stepHoursMax = 1

@@ -84,7 +84,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   private func broker(
     _ settings: Settings, url: String, log: Logger
   ) throws -> BrokerService {
-    var options = BrokerOptions(url: url, holder: BrokerOptions.thisProcess)
+    var options = BrokerOptions(url: url, holder: GatewayLease.thisProcess)
     options.followsDaemonClock = settings.gatewayBrokerClock
     return try BrokerService(options, log: log)
   }

@@ -20,12 +20,12 @@ import Testing
     "holding_trigger": ("siu", "", ""),
     "paper_order": ("siu", "", ""), "posting": ("si", "", ""), "entry": ("si", "", ""),
     "book": ("s", "", ""), "order_event": ("si", "", ""), "fill": ("si", "", ""),
-    "broker_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
+    "gateway_lease": ("su", "", ""), "broker_cursor": ("su", "", ""),
     "fill_input": ("sid", "", ""), "fill_checkpoint": ("siud", "", ""),
     "order_progress": ("siu", "", ""),
     "transaction_log": ("s", "", ""), "alert": ("siu", "", ""),
     "notification": ("siu", "", ""), "alert_cursor": ("su", "", ""), "outbox": ("s", "", ""),
-    "outbox_cursor": ("s", "", ""), "webhook": ("siud", "", ""),
+    "outbox_cursor": ("s", "", ""), "epoch": ("s", "", ""), "webhook": ("siud", "", ""),
   ]
 
   /// What is not about one table of the schema.
@@ -39,8 +39,9 @@ import Testing
     ("create index on candled_app.token (name)", false),
     ("alter function candled_app.schema_objects security definer", false),
     ("select candled_app.schema_objects()", true),
-    ("select candled_app.lead_broker()", true),
-    ("select candled_app.lead_webhooks()", true),
+    ("select candled_app.begin_epoch()", true),
+    ("select nextval('candled_app.broker_beat')", true),
+    ("select setval('candled_app.broker_beat', 1)", false),
     ("select candled_app.refuse_change()", false),
     ("select candled_app.book_entries()", false),
     ("select candled_app.require_balance()", false),

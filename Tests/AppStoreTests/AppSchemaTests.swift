@@ -23,7 +23,7 @@ import Testing
     return try String(contentsOf: file, encoding: .utf8)
   }
 
-  @Test(arguments: [1, 2, 3, 4, 5])
+  @Test(arguments: [1, 2, 3, 4, 5, 6])
   func `an older version is upgraded in place, keeps its rows and is as a fresh one`(
     _ version: Int
   ) throws {
@@ -83,7 +83,7 @@ import Testing
     let database = try AppDatabase()
     try database.store.execute("update candled_app.schema_version set version = 99")
     let sentence =
-      "the database has candled_app schema version 99, newer than version 6 of this "
+      "the database has candled_app schema version 99, newer than version 7 of this "
       + "candled-gateway: install the release that applied it"
     #expect(try AppSchema.file.check(url: database.store.url) == [sentence])
     let error = #expect(throws: StoreError.self) {

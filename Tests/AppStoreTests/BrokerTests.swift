@@ -18,7 +18,7 @@ import Testing
     connection = try database.connection()
     account = try LedgerTable(connection).create(
       userID: database.user(), name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
-    try database.store.execute("update candled_app.broker_lease set term = 3")
+    try database.store.execute("update candled_app.gateway_lease set term = 3")
   }
 
   private func request(_ key: String, _ cents: Int64 = 100) -> KeyedRequest {
@@ -109,7 +109,7 @@ import Testing
   @Test func `a broker of another term writes nothing`() throws {
     _ = try CommandTable(connection).send([request("a")])
     #expect(throws: AppStoreError.termIsOver(2)) { try step(term: 2) }
-    try database.store.execute("update candled_app.broker_lease set term = 4")
+    try database.store.execute("update candled_app.gateway_lease set term = 4")
     #expect(throws: AppStoreError.termIsOver(3)) { try step() }
     #expect(try database.store.value("select count(*) from candled_app.posting") == "0")
     #expect(try step(term: 4).count == 1)

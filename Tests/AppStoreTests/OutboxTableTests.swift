@@ -62,7 +62,7 @@ import Testing
     #expect(rows.map(\.id) == [1, 2, 3] && rows.map(\.userID) == [alice, alice, bob])
     #expect(rows.map(\.number) == [1, 2, 1])
     #expect(try table.rows(of: alice, after: 1, limit: 10) == [rows[1]])
-    #expect(try table.lastNumber(of: alice) == 2 && table.lastNumber(of: bob) == 1)
+    #expect(try table.end(of: alice) == (2, 0) && table.end(of: bob) == (1, 0))
     #expect(try table.notifications(rows).count == 3)
   }
 

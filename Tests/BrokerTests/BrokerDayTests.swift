@@ -337,7 +337,8 @@ import Testing
     exchange.kill()
     try PaperExchange.awaitLead(of: other)
     #expect(other.figures.term == 2)
-    let holder = try exchange.database.value("select term from candled_app.broker_lease")
+    let holder = try exchange.database.value(
+      "select term from candled_app.gateway_lease where role = 'broker'")
     #expect(holder == "2")
   }
 

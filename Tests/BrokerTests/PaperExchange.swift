@@ -18,6 +18,8 @@ final class PaperExchange {
   let account: Int64
   private(set) var broker: Broker
   let clock = Locked(Timestamp(day: PaperExchange.day, secondOfDay: 34_000))
+  /// Of the broker's machine, in microseconds; nil: it goes as the clock is set.
+  let counter = Locked<Int64?>(nil)
   private var position: Int64 = 0
   private var keys = 0
 
@@ -34,13 +36,16 @@ final class PaperExchange {
     apps = try AppConnection(url: database.url(role: "candled_app"), application: "test")
     account = try LedgerTable(apps).create(
       userID: Self.user, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
-    broker = Self.broker(database, clock)
+    broker = Self.broker(database, clock, counter)
   }
 
-  static func broker(_ database: StoreDatabase, _ clock: Locked<Timestamp>) -> Broker {
+  static func broker(
+    _ database: StoreDatabase, _ clock: Locked<Timestamp>, _ counter: Locked<Int64?> = Locked(nil)
+  ) -> Broker {
     var options = BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
       clock.withLock { $0 }
     }
+    options.counter = { counter.withLock { $0 } ?? clock.withLock { $0 }.microseconds }
     options.uncoveredInputsMax = 16
     return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
@@ -51,10 +56,16 @@ final class PaperExchange {
     clock.withLock { $0 = Timestamp(day: day, secondOfDay: second) }
   }
 
+  /// From now on the steady counter goes on by so much alone, however the clock is set.
+  func advanceCounter(seconds: Int) {
+    let now = clock.withLock { $0 }.microseconds
+    counter.withLock { $0 = ($0 ?? now) + Int64(seconds) * 1_000_000 }
+  }
+
   /// All that a process knew is gone.
   func kill() {
     broker.drop()
-    broker = Self.broker(database, clock)
+    broker = Self.broker(database, clock, counter)
   }
 
   func look() throws {
@@ -123,6 +134,7 @@ final class PaperExchange {
     var bids: [(Int64, Int64)] = []
     var asks: [(Int64, Int64)] = []
     var corrects = false
+    var limits = StatedLimits.unstated
   }
 
   /// The daemon commits a row, and the broker looks at it with the clock at its stamp.
@@ -149,6 +161,7 @@ final class PaperExchange {
       quote.asks[place] = BookLevel(price: Self.price(level.0), volume: ExactDecimal(level.1))
     }
     (quote.bid, quote.ask) = (quote.bids[0].price, quote.asks[0].price)
+    quote.limits = row.limits
     position += 1
     var commit = Commit(position: JournalPosition(position), knownAt: quote.at)
     commit.quotes = [

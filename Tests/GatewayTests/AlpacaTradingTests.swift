@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import HTTPTypes
 import Market
@@ -109,5 +110,23 @@ import Testing
     for text in ["", "17", "0000000b-0000-4000-8000-000000000001", AlpacaID.order.text(0)] {
       #expect(AlpacaID.order.number(text) == nil, "\(text)")
     }
+  }
+
+  @Test("an order that was given an old one's number after a restore has an id of its own")
+  func epochs() {
+    let epochs = AppEpochs([
+      .init(0, order: 0, command: 0, event: 0),
+      .init(1_800_000_000, order: 40, command: 3, event: 9),
+    ])
+    for number in [1, 40] as [Int64] {
+      let text = AlpacaID.order.text(number)
+      #expect(AlpacaID.order.text(number, in: epochs) == text)
+      #expect(AlpacaID.order.number(text, in: epochs) == number)
+    }
+    let (old, new) = (AlpacaID.order.text(41), AlpacaID.order.text(41, in: epochs))
+    #expect(new == "006b490b-d200-8000-8000-000000000029" && UUID(uuidString: new) != nil)
+    #expect(AlpacaID.order.number(new, in: epochs) == 41)
+    #expect(AlpacaID.order.number(old, in: epochs) == nil && AlpacaID.order.number(new) == nil)
+    #expect(AlpacaID.account.text(41, in: epochs) == AlpacaID.account.text(41))
   }
 }

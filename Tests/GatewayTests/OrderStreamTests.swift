@@ -11,20 +11,21 @@ import Testing
 @Suite(.ownThread) struct OrderStreamTests {
   private static let canary = "canary-5d1e"
 
-  private static func subscription(after number: Int64? = nil) -> String {
+  private static func subscription(after number: Int64?, in epoch: Int64?) -> String {
     let after = number.map { ",\"afterN\":\($0)" } ?? ""
+    let epoch = epoch.map { ",\"epochN\":\($0)" } ?? ""
     return """
-      {"action":"subscribe"\(after),
+      {"action":"subscribe"\(after)\(epoch),
       "channels":[{"name":"order-updates"},{"name":"notifications"}]}
       """
   }
 
   private static func follow(
-    _ port: Int, as token: String, after number: Int64? = nil
+    _ port: Int, as token: String, after number: Int64? = nil, in epoch: Int64? = nil
   ) throws -> StreamsClient {
     let client = try StreamsClient(port: port)
     try client.upgrade(headers: ["Authorization: Bearer \(token)"])
-    client.send(subscription(after: number))
+    client.send(subscription(after: number, in: epoch))
     return client
   }
 
@@ -102,6 +103,8 @@ import Testing
       #expect(try Self.updates(3, to: anew).numbers.last == 3)
       let beyond = try Self.follow(port, as: fixture.alice, after: 99)
       #expect(try beyond.message("error")["code"] as? String == "unknown_number")
+      let restored = try Self.follow(port, as: fixture.alice, after: 1, in: 7)
+      #expect(try restored.message("error")["code"] as? String == "unknown_number")
       _ = try await fixture.buy(100, limit: "9.00")
       for client in [again, anew, beyond] {
         let last = try Self.updates(1, to: client)

@@ -74,6 +74,16 @@ import Testing
     #expect(read == 50 && !isThere && taken == [4])
   }
 
+  @Test func `a number of another epoch is followed from the end, and the client learns it`() {
+    var cursor = OutboxCursor()
+    cursor.follow([.notifications], after: 2, in: 0)
+    let read = cursor.nextRead()
+    let isThere = cursor.receive(OutboxPage(items: Self.notices(3...9), last: 9, epoch: 7))
+    cursor.receive([OutboxItem(number: 10, epoch: 7, content: .notification, json: [])])
+    let taken = Self.taken(from: &cursor)
+    #expect(read == 2 && !isThere && taken == [10] && cursor.epoch == 7)
+  }
+
   @Test func `who ends all channels gets nothing more`() {
     var cursor = Self.following(after: 0)
     cursor.receive(Self.notices(1...2))

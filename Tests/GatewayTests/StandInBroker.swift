@@ -23,7 +23,7 @@ actor StandInBroker {
   init(_ database: StoreDatabase, day: TradingDay = StoreSamples.day) throws {
     connection = try AppConnection(url: database.url, application: "broker")
     self.day = day
-    try database.execute("update candled_app.broker_lease set term = \(Self.term)")
+    try database.execute("update candled_app.gateway_lease set term = \(Self.term)")
   }
 
   private var now: Timestamp { Timestamp(day: day, secondOfDay: 36_000) }

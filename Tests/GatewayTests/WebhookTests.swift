@@ -173,14 +173,25 @@ import Testing
   {
     let names = try (0..<3).map { try hook("https://example.com/\($0)").id }
     let queue = WebhookQueue(connection)
+    var lease = GatewayLease(.webhooks, over: connection)
+    #expect(try lease.take(holder: "test", at: 0))
+    let term = try #require(lease.term)
     try notify(1...3)
     var served: [Int64] = []
     for _ in 0..<4 {
       let next = try #require(try queue.pending(limit: 1).deliveries.first)
       served.append(next.webhookID)
-      try queue.record(DeliveryOutcome(next))
+      try queue.record(DeliveryOutcome(next), inTerm: term)
     }
     #expect(served == names + [names[0]])
+    // Another gateway delivers since.
+    try database.execute("update candled_app.gateway_lease set term = term + 1")
+    let next = try #require(try queue.pending(limit: 1).deliveries.first)
+    #expect(throws: AppStoreError.termIsOver(term)) {
+      try queue.record(DeliveryOutcome(next), inTerm: term)
+    }
+    let again = try #require(try queue.pending(limit: 1).deliveries.first)
+    #expect(again.notification.id == next.notification.id)
   }
 
   @Test func `after 410 or five days of failures it is disabled, and a PUT brings what it missed`()
@@ -200,8 +211,13 @@ import Testing
     #expect(try table.replace(made.id, url: receiver.url).disabledAt == nil)
     try await wait { try webhook().failures >= 3 }
     #expect(try webhook().disabledAt == nil)
+    // A few failures under a clock that was set are no five days.
     try database.execute(
-      "update candled_app.webhook set failing_since = now() - interval '6 days'")
+      "update candled_app.webhook set failing_since = now() - interval '6 days', retry_at = now()")
+    let failed = try webhook().failures
+    try await wait { try webhook().failures > failed + 1 }
+    #expect(try webhook().disabledAt == nil)
+    try database.execute("update candled_app.webhook set failures = 100")
     try await wait { try webhook().disabledAt != nil }
     #expect(try webhook().lastError == "the receiver answered 503")
     let better = try HookReceiver { _, _ in .status(204) }

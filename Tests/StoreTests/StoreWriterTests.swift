@@ -41,6 +41,47 @@ import Testing
     #expect(try database.value("select count(*) from candled.change") == "1")
   }
 
+  @Test func `limits that a source states are stored, and stay for the day where another does not`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = StoreSamples(seed: 7)
+    let band = PriceBand(lower: ExactDecimal(9), upper: ExactDecimal(11))
+    var commit = samples.sweep(position: 1, instruments: 3)
+    for (place, limits) in [StatedLimits.band(band), .none, .unstated].enumerated() {
+      commit.quotes[place].quote.limits = limits
+    }
+    _ = try await writer.commit(commit)
+    func found() throws -> [StatedLimits] {
+      try StoreReader(url: database.url).latest().sorted {
+        $0.quote.symbol < $1.quote.symbol
+      }.map(\.quote.limits)
+    }
+    let order = commit.quotes.indices.sorted {
+      commit.quotes[$0].quote.symbol < commit.quotes[$1].quote.symbol
+    }
+    let expected = order.map { commit.quotes[$0].quote.limits }
+    #expect(try found() == expected)
+    // Another source's row of the same day, and one of the next day.
+    for days in [0, 1] {
+      commit.position = JournalPosition(Int64(2 + days))
+      for place in commit.quotes.indices {
+        let before = commit.quotes[place].quote
+        var quote = Quote(
+          symbol: before.symbol, tradingDay: before.tradingDay.advanced(by: days),
+          secondOfDay: before.secondOfDay + 3)
+        (quote.previousClose, quote.last) = (before.previousClose, before.last)
+        commit.quotes[place].quote = quote
+      }
+      _ = try await writer.commit(commit)
+      #expect(try found() == (days == 0 ? expected : [.unstated, .unstated, .unstated]))
+    }
+    #expect(
+      try database.execute("select count(limit_up), count(limit_down) from candled.latest")
+        == [["0", "0"]])
+  }
+
   @Test func `seq counts commits without a gap`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)

@@ -208,6 +208,22 @@ import Testing
         == [["sh600519", "11", "9", "1"]])
   }
 
+  @Test func `a database without limits of quotes is upgraded and is as a fresh one`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      set search_path = candled;
+      drop view latest, feed_quotes cascade;
+      alter publication candled drop table quote;
+      alter table quote drop column limit_up, drop column limit_down;
+      update schema_version set version = 9
+      """)
+    try Schema.apply(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    let objects = "select unnest(objects) from candled.schema_version order by 1"
+    #expect(try database.execute(objects) == StoreDatabase().execute(objects))
+  }
+
   @Test func `an upgraded database is a fresh one but for its rows`() throws {
     let url = try oldDatabase()
     try Schema.apply(url: url)

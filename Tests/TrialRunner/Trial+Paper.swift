@@ -19,10 +19,11 @@ extension Trial {
     },
     .chaos(
       "broker",
-      "Users who trade while gateways and PostgreSQL are killed: each command and alert once.",
+      "Users who trade while gateways and PostgreSQL are killed: each command and alert once; "
+        + "gateways that are stopped; a server's clock that jumps.",
       options: [
         "kills": "200", "database-kills": "50", "instruments": "60", "users": "16", "speed": "30",
-        "alerts": "12000", "alert-milliseconds": "1000",
+        "alerts": "12000", "alert-milliseconds": "1000", "pauses": "10", "jumps": "3",
       ]
     ) { options in
       var trial = BrokerTrial(
@@ -32,7 +33,23 @@ extension Trial {
         speed: try options.number("speed"))
       trial.alerts = try options.number("alerts")
       trial.alertMillisecondsMax = try options.number("alert-milliseconds")
-      return try trial.run { printLine("  \($0)") }
+      var verdict = ChaosVerdict()
+      if trial.kills + trial.databaseKills > 0 {
+        verdict = try trial.run { printLine("  \($0)") }
+      }
+      let others = [
+        try FrozenBrokerTrial(
+          binary: options.binary, pauses: try options.number("pauses"), seed: trial.seed
+        ).run { printLine("  \($0)") },
+        try BrokerClockTrial(
+          binary: options.binary, jumps: try options.number("jumps"), seed: trial.seed
+        ).run { printLine("  \($0)") },
+      ]
+      for other in others {
+        verdict.figures += other.figures
+        verdict.complaints += other.complaints
+      }
+      return verdict
     },
   ]
 }

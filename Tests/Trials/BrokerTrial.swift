@@ -58,7 +58,7 @@ package struct BrokerTrial {
         alerts, seed: seed, url: pair.gatewayURL, owner: pair.world.url, truth: $0)
     }
     let traders = PaperTraders(
-      url: pair.world.url, accounts: try makeAccounts(pair.world.url), seed: seed)
+      url: pair.world.url, accounts: try Self.makeAccounts(users, url: pair.world.url), seed: seed)
     try traders.start()
     defer { traders.stop() }
     try pair.startDaemon(speed: speed)
@@ -82,7 +82,7 @@ package struct BrokerTrial {
     return verdict
   }
 
-  private func makeAccounts(_ url: String) throws -> [Int64] {
+  static func makeAccounts(_ count: Int, url: String) throws -> [Int64] {
     let rows = try SQLProbe.run(
       """
       with owner as (
@@ -90,7 +90,7 @@ package struct BrokerTrial {
       )
       insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
       select owner.id, 'account ' || n, 'cn', 'CNY', 'trial', 'certain/1'
-      from owner, generate_series(1, \(users)) n
+      from owner, generate_series(1, \(count)) n
       returning id
       """, url: url)
     return rows.compactMap { $0.first?.flatMap { Int64($0) } }

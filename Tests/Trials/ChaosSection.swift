@@ -50,10 +50,10 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
       short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
     ChaosSection(
-      "broker", "--kills 200 --database-kills 50 --speed 30",
+      "broker", "--kills 200 --database-kills 50 --speed 30 --pauses 10 --jumps 3",
       // With so many instruments some are at limit-up.
       short: "--kills 3 --database-kills 1 --instruments 24 --users 4 --speed 300 --alerts 400 "
-        + "--alert-milliseconds 0"),
+        + "--alert-milliseconds 0 --pauses 1 --jumps 1"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),
     ChaosSection("disk", "--times 10"),

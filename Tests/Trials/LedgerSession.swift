@@ -47,7 +47,7 @@ struct LedgerSession {
     broker = try PaperBroker(
       connection, accounts: accounts, seed: seed, day: day, fault: fault)
     audited = Dictionary(uniqueKeysWithValues: accounts.map { ($0, 0) })
-    try database.store.execute("update candled_app.broker_lease set term = \(PaperBroker.term)")
+    try database.store.execute("update candled_app.gateway_lease set term = \(PaperBroker.term)")
   }
 
   /// Steps until nobody sends and nothing waits, or something is wrong.

@@ -159,7 +159,8 @@ extension JSONWriter {
   }
 
   fileprivate mutating func writeLimits(of quote: Quote, identity: SeriesIdentity) {
-    let band = identity.band(previousClose: quote.previousClose, on: quote.tradingDay)
+    let band = quote.limits.band(
+      or: identity.band(previousClose: quote.previousClose, on: quote.tradingDay))
     member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
     member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
   }

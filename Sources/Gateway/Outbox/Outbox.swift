@@ -25,6 +25,9 @@ package final class Outbox: Sendable {
 
   /// After a lost connection it goes on where it was.
   func begin(_ connection: AppConnection) throws(AppStoreError) {
+    try connection.beginEpoch()
+    let epochs = try AppEpochs(over: connection)
+    AlpacaID.epochs.withLock { $0 = epochs }
     let newest = try OutboxTable(connection).last()
     let isGoingOn = last.withLock { last in
       // Another database has less.
@@ -53,11 +56,11 @@ package final class Outbox: Sendable {
     of userID: Int64, after number: Int64?, over connection: AppConnection, in state: MarketState
   ) throws(AppStoreError) -> OutboxPage {
     let table = OutboxTable(connection)
-    let last = try table.lastNumber(of: userID)
-    guard let number, number < last else { return OutboxPage(last: last) }
+    let (last, epoch) = try table.end(of: userID)
+    guard let number, number < last else { return OutboxPage(last: last, epoch: epoch) }
     let rows = try table.rows(of: userID, after: number, limit: rowsMax)
     let items = try OutboxItem.items(of: rows, over: connection, in: state)
-    return OutboxPage(items: items[userID] ?? [], last: last)
+    return OutboxPage(items: items[userID] ?? [], last: last, epoch: epoch)
   }
 }
 

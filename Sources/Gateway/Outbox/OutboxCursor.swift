@@ -1,6 +1,7 @@
 /// How far a follower is in the outbox of its token's user. Rows come from the gateway's own thread
 /// as they are stored; where one is missing, or more wait than are kept, they are read from the
-/// database from the last number on: none is lost, and a client that comes again names its number.
+/// database from the last number on: none is lost, and a client that comes again names its number,
+/// and its epoch: after a restored backup the same numbers are given again.
 
 struct OutboxCursor: Sendable, Equatable {
   /// Whether the token has a user whose things it may follow.
@@ -10,6 +11,10 @@ struct OutboxCursor: Sendable, Equatable {
   private(set) var channels: Set<UserChannel> = []
   /// Up to here everything is sent or waits; nil: it is not known where to begin.
   private(set) var last: Int64?
+  /// Of these numbers; nil: nothing was read yet.
+  private(set) var epoch: Int64?
+  /// Of the client's number, to be compared with what is read.
+  private var claimed: Int64?
   private var waiting: [OutboxItem] = []
   private var isReading = false
   /// There may be more behind `last` that did not come by itself.
@@ -24,15 +29,25 @@ struct OutboxCursor: Sendable, Equatable {
 
   // MARK: Subscriptions
 
-  /// From a number on that the client knows, or that the outbox ended with.
-  mutating func begin(at number: Int64) {
+  /// From where the outbox ended.
+  mutating func begin(at page: OutboxPage) {
+    epoch = page.epoch
+    begin(at: page.last)
+  }
+
+  private mutating func begin(at number: Int64) {
     guard last.map({ number < $0 }) ?? true else { return }
     (last, waiting) = (number, [])
   }
 
-  /// - Parameter number: what the client has; nil: all that comes from now on.
-  mutating func follow(_ more: Set<UserChannel>, after number: Int64?) {
+  /// - Parameters:
+  ///   - number: what the client has; nil: all that comes from now on.
+  ///   - epoch: of the number; nil: the client does not know it.
+  mutating func follow(
+    _ more: Set<UserChannel>, after number: Int64?, in epoch: Int64? = nil
+  ) {
     channels.formUnion(more)
+    claimed = epoch ?? claimed
     if let number { begin(at: number) }
     isBehind = true
   }
@@ -40,7 +55,7 @@ struct OutboxCursor: Sendable, Equatable {
   mutating func end(_ fewer: Set<UserChannel>) {
     channels.subtract(fewer)
     waiting.removeAll { $0.channel.map(fewer.contains) ?? true }
-    if channels.isEmpty { (last, waiting, isBehind) = (nil, [], false) }
+    if channels.isEmpty { (last, epoch, claimed, waiting, isBehind) = (nil, nil, nil, [], false) }
   }
 
   // MARK: Rows
@@ -68,11 +83,13 @@ struct OutboxCursor: Sendable, Equatable {
 
   mutating func readFailed() { (isReading, isBehind) = (false, true) }
 
-  /// - Returns: false if the outbox is not as far as the client says.
+  /// - Returns: false if the outbox is not as far as the client says, or of another epoch.
   mutating func receive(_ page: OutboxPage) -> Bool {
     isReading = false
     guard let before = last else { return true }
-    guard page.last >= before else {
+    let isSame = claimed.map { $0 == page.epoch } ?? true
+    (epoch, claimed) = (page.epoch, nil)
+    guard page.last >= before, isSame else {
       (last, waiting) = (page.last, [])
       return false
     }
@@ -89,7 +106,7 @@ struct OutboxCursor: Sendable, Equatable {
       guard waiting.count < StreamLimits.outboxWaitingMax else { return false }
       waiting.append(item)
     }
-    last = item.number
+    (last, epoch) = (item.number, item.epoch)
     return true
   }
 

@@ -15,6 +15,7 @@ enum UserChannel: String, CaseIterable, Sendable {
 
 package struct OutboxItem: Sendable, Hashable {
   let number: Int64
+  let epoch: Int64
   let content: Content
   let json: [UInt8]
 
@@ -35,8 +36,9 @@ package struct OutboxItem: Sendable, Hashable {
     }
   }
 
-  init(number: Int64, content: Content, json: [UInt8]) {
+  init(number: Int64, epoch: Int64 = 0, content: Content, json: [UInt8]) {
     self.number = number
+    self.epoch = epoch
     self.content = content
     self.json = json
   }
@@ -68,7 +70,8 @@ package struct OutboxItem: Sendable, Hashable {
         text.object { notification.writeMembers(to: &$0) }
       }
       items[row.userID, default: []].append(
-        OutboxItem(number: row.number, content: content, json: text.bytes))
+        OutboxItem(
+          number: row.number, epoch: row.epoch, content: content, json: text.bytes))
     }
     return items
   }
@@ -79,10 +82,12 @@ package struct OutboxPage: Sendable {
   let items: [OutboxItem]
   /// The newest number there is.
   let last: Int64
+  let epoch: Int64
 
-  init(items: [OutboxItem] = [], last: Int64) {
+  init(items: [OutboxItem] = [], last: Int64, epoch: Int64 = 0) {
     self.items = items
     self.last = last
+    self.epoch = epoch
   }
 }
 

@@ -51,6 +51,8 @@ struct ChannelsRequest: Equatable, Sendable {
   var after: ResumePoint?
   /// What the client has of its user's outbox.
   var afterN: Int64?
+  /// In which that number was given; nil: the client does not say.
+  var epochN: Int64?
   let channels: [ChannelRequest]
 }
 
@@ -77,7 +79,7 @@ enum ClientMessage: Equatable, Sendable {
       self = .subscribe(
         ChannelsRequest(
           id: id, after: fields.after, afterN: fields.afterN.map { max($0, 0) },
-          channels: channels))
+          epochN: fields.epochN, channels: channels))
     case ("unsubscribe", _, let channels?):
       self = .unsubscribe(ChannelsRequest(id: id, channels: channels))
     case ("ping", _, _): self = .ping(id: id)
@@ -93,6 +95,7 @@ enum ClientMessage: Equatable, Sendable {
     var token: String?
     var after: ResumePoint?
     var afterN: Int64?
+    var epochN: Int64?
     var channels: [ChannelRequest]?
   }
 }

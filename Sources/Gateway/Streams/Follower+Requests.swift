@@ -51,15 +51,15 @@ extension Follower {
   }
 
   /// Where the user's outbox ends is known now, so that what is stored from then on can be sent.
-  /// - Parameter number: nil: the database cannot be read.
+  /// - Parameter page: nil: the database cannot be read.
   mutating func outboxStarted(
-    at number: Int64?, in market: StreamMarket, resolve: Resolver
+    at page: OutboxPage?, in market: StreamMarket, resolve: Resolver
   ) -> [FollowerAction] {
     guard !isClosed, let request = outbox.starting else { return [] }
     (access.isPending, outbox.starting) = (false, nil)
     var actions: [FollowerAction] = []
-    if let number {
-      outbox.begin(at: number)
+    if let page {
+      outbox.begin(at: page)
       actions = handle(.subscribe(request), in: market, resolve: resolve)
     } else {
       reply(.failed(id: request.id, .storeAway))
@@ -123,7 +123,7 @@ extension Follower {
         (access.isPending, outbox.starting) = (true, request)
         return [.startOutbox]
       }
-      outbox.follow(wanted.ofUser, after: request.afterN)
+      outbox.follow(wanted.ofUser, after: request.afterN, in: request.epochN)
     }
     let followsLog = !logs.isEmpty
     let added = wanted.prices.places.filter { !prices.contains($0) }
@@ -133,7 +133,7 @@ extension Follower {
     var answer = FollowerOutput.Subscribed(
       id: request.id, channels: wanted.channels, unknown: wanted.unknown, to: market.seq)
     let resumption = request.after.map { Resumption(from: $0, for: wanted.logs, in: market) }
-    if !wanted.ofUser.isEmpty { answer.number = outbox.sent }
+    if !wanted.ofUser.isEmpty { (answer.number, answer.epoch) = (outbox.sent, outbox.epoch) }
     answer.isRecovered = resumption.map { $0.failure == nil }
     answer.from = resumption.flatMap { $0.failure == nil ? $0.seq : nil }
     reply(.subscribed(answer))

@@ -73,6 +73,7 @@ struct Follower: Sendable {
     let log: LogCursor?
     /// Of the user's outbox; nil: it follows none.
     var number: Int64?
+    var epoch: Int64?
   }
 
   private struct HeldCommits: Equatable, Sendable {
@@ -153,7 +154,8 @@ struct Follower: Sendable {
   ) -> FollowerOutput? {
     if !replies.isEmpty { return replies.removeFirst() }
     if let taken = outbox.take() {
-      return .updates(taken.channel, number: outbox.sent ?? 0, items: taken.items)
+      return .updates(
+        taken.channel, number: outbox.sent ?? 0, epoch: outbox.epoch ?? 0, items: taken.items)
     }
     if let account = portfolios.keys.min(), let json = portfolios.removeValue(forKey: account) {
       if followsPortfolios { return .portfolios(objects: [json]) }
@@ -274,7 +276,8 @@ struct Follower: Sendable {
     }
     return Reached(
       seq: owesSnapshot ? nil : min(lag.prices?.since ?? market.seq, log.after),
-      log: logs.isEmpty ? nil : log, number: outbox.isFollowed ? outbox.sent : nil)
+      log: logs.isEmpty ? nil : log, number: outbox.isFollowed ? outbox.sent : nil,
+      epoch: outbox.epoch)
   }
 
   // MARK: Time

@@ -300,7 +300,7 @@ final class FollowerConnection: ChannelInboundHandler {
   private func received(_ page: OutboxPage?, of userID: Int64, after number: Int64?) {
     guard context != nil, userID == followedUser else { return }
     if number == nil {
-      perform(follower.outboxStarted(at: page?.last, in: streams.market, resolve: resolver))
+      perform(follower.outboxStarted(at: page, in: streams.market, resolve: resolver))
     } else if let page {
       follower.received(page)
     } else {

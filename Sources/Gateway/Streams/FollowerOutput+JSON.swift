@@ -72,7 +72,7 @@ extension FollowerOutput {
     case .snapshot: "snapshot"
     case .prices: "stock-prices"
     case .log(let type, _, _): type.rawValue
-    case .updates(let channel, _, _): channel.rawValue
+    case .updates(let channel, _, _, _): channel.rawValue
     case .portfolios: UserChannel.portfolios.rawValue
     case .slow: "slow"
     case .heartbeat: "heartbeat"
@@ -89,6 +89,7 @@ extension FollowerOutput.Subscribed {
     if let from { object.member("from") { $0.integer(from) } }
     object.member("to") { $0.integer(to) }
     if let number { object.member("n") { $0.integer(number) } }
+    if let epoch { object.member("epochN") { $0.integer(epoch) } }
   }
 }
 
@@ -154,7 +155,8 @@ extension StreamError {
     case .accountRequired: "what is a user's own needs a token with the scope account"
     case .storeAway: "the database cannot be read now: subscribe again later"
     case .unknownNumber:
-      "afterN is beyond the outbox: read the orders and the inbox again; what comes is sent"
+      "afterN is beyond the outbox, or of another epoch: read the orders and the inbox again; "
+        + "what comes is sent"
     case .authenticationRequired: "send {\"action\":\"auth\",\"token\":\"…\"} first"
     }
   }

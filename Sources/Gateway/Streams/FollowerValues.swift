@@ -82,7 +82,7 @@ enum FollowerOutput: Equatable, Sendable {
   case prices(seq: Int64, objects: [[UInt8]])
   case log(type: LogType, seq: Int64, objects: [[UInt8]])
   /// Of the user's own; the number is where the follower resumes after this message.
-  case updates(UserChannel, number: Int64, items: [OutboxItem])
+  case updates(UserChannel, number: Int64, epoch: Int64, items: [OutboxItem])
   case portfolios(objects: [[UInt8]])
   case slow(conflated: Int)
   case heartbeat(seq: Int64)
@@ -98,6 +98,7 @@ enum FollowerOutput: Equatable, Sendable {
     let to: Int64
     /// Of the user's outbox; nil: no channel of it is meant.
     var number: Int64?
+    var epoch: Int64?
   }
 
   struct Snapshot: Equatable, Sendable {

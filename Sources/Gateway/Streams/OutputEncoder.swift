@@ -100,8 +100,9 @@ struct OutputEncoder {
     case .portfolios(let objects):
       let head = "{\"type\":\"\(UserChannel.portfolios.rawValue)\",\"data\":["
       return (Array(head.utf8), objects)
-    case .updates(let channel, let number, let items):
-      let head = "{\"type\":\"\(channel.rawValue)\",\"n\":\(number),\"data\":["
+    case .updates(let channel, let number, let epoch, let items):
+      let head =
+        "{\"type\":\"\(channel.rawValue)\",\"n\":\(number),\"epochN\":\(epoch),\"data\":["
       return (Array(head.utf8), items.map(\.json))
     case .snapshot(let snapshot):
       let head = """
@@ -132,7 +133,9 @@ extension Follower.Reached {
 
   /// Of an event's id.
   fileprivate func suffix(behind seq: Int64) -> String {
-    let outbox = number.map { ".\($0)" } ?? ""
+    // The first epoch needs no name.
+    let epoch = epoch.flatMap { $0 == 0 ? nil : ".\($0)" } ?? ""
+    let outbox = number.map { ".\($0)\(epoch)" } ?? ""
     guard let log = log(behind: seq) else { return outbox }
     let position = log.position == 0 ? "" : "-\(log.position)"
     return "-\(log.after)\(position)\(outbox)"

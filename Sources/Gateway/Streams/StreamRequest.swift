@@ -72,11 +72,12 @@ struct StreamRequest: Equatable, Sendable {
         every: name == "stock-prices" ? arguments["every"] : nil,
         intervals: arguments.list("intervals"))
     }
-    // Behind a dot the number of the user's outbox.
+    // Behind dots the number of the user's outbox, and its epoch unless that is the first.
     let parts = arguments["Last-Event-ID"]?.split(separator: ".") ?? []
+    let afterN = parts.count > 1 ? Int64(parts[1]) : nil
     return ChannelsRequest(
-      after: parts.first.flatMap(resumePoint),
-      afterN: parts.count > 1 ? Int64(parts[1]) : nil, channels: channels)
+      after: parts.first.flatMap(resumePoint), afterN: afterN,
+      epochN: parts.count > 2 ? Int64(parts[2]) : afterN.map { _ in 0 }, channels: channels)
   }
 
   /// "epoch-seq", "epoch-seq-logSeq" or "epoch-seq-logSeq-logPosition".

@@ -34,7 +34,7 @@ enum StreamRoute {
         "Last-Event-ID",
         .matching(
           TextPattern(
-            "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19}){0,2}([.][0-9]{1,19})?$",
+            "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19}){0,2}([.][0-9]{1,19}){0,2}$",
             expectation: "the id of an event")),
         in: .header, summary: "Where the stream goes on.", example: "1783302600000000-120"),
     ], answer: .string, contentType: "text/event-stream", problems: [.serviceUnavailable],

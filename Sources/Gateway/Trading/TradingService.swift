@@ -231,6 +231,7 @@ extension Problem {
     "sellable": (.forbidden, "insufficient_shares"), "unknown_order": (.notFound, "unknown_order"),
     "unknown_purchase": (.notFound, "unknown_purchase"), "pending": (.conflict, "not_changeable"),
     "too_many": (.conflict, "limit_reached"), "internal": (.conflict, "refused"),
+    "late": (.conflict, "late"), "clock": (.conflict, "clock"),
   ]
 
   /// - Parameter answer: the broker's, a code and a sentence.

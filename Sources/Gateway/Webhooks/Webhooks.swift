@@ -2,7 +2,7 @@
 ///
 ///     pending → POST → 2xx → position · other → pause → POST … → disabled
 ///
-/// Of all gateways one delivers, that whose session holds the lock. A webhook has one request at a
+/// Of all gateways one delivers, that which holds the lease. A webhook has one request at a
 /// time and its own pauses, so that a receiver that is slow holds up itself. What became of a
 /// request is kept until it is stored; where that is lost with the process, the next gateway sends
 /// the same notification again, with the same id.
@@ -46,9 +46,6 @@ package final class Webhooks: Sendable {
   private static let requestsMax = 32
   /// Of what a receiver answers; it is not looked at, and cut off there.
   private static let answerBytesMax = 65_536
-  private static let waitMilliseconds: Int32 = 60_000
-  /// While another gateway delivers.
-  private static let standbyMilliseconds: Int32 = 2_000
   /// RFC 9110, section 15.5.11.
   private static let goneStatus = 410
 
@@ -65,24 +62,30 @@ package final class Webhooks: Sendable {
       let connection = try follower.connect(to: url, listeningTo: [.notification, .webhook])
       let beganOnStandby = try connection.isStandby()
       let queue = WebhookQueue(connection)
+      var lease = GatewayLease(.webhooks, over: connection)
       while !follower.isStopped {
         self.interrupt.clear()
         if beganOnStandby {
           // Once promoted it takes notifications, of a new connection.
           guard try connection.isStandby() else { return }
-        } else if !self.leads, try queue.lead() {
+        } else if lease.term == nil,
+          try lease.take(holder: GatewayLease.thisProcess, at: Self.milliseconds)
+        {
           self.state.withLock { $0.leads = true }
           log.notice("this gateway calls webhooks")
         }
+        try lease.beat(at: Self.milliseconds)
         let milliseconds =
-          try self.leads ? self.turn(queue, with: client) : Self.standbyMilliseconds
+          try lease.term.map { (term) throws(AppStoreError) in
+            try self.turn(queue, inTerm: term, with: client)
+          } ?? GatewayLease.lookMilliseconds
         follower.succeeded()
         _ = try follower.wait(on: connection, milliseconds: milliseconds)
       }
     }
   }
 
-  private var leads: Bool { state.withLock { $0.leads } }
+  private static var milliseconds: Int64 { MonotonicClock.milliseconds() }
 
   private func client() throws(StoreError) -> HTTPClient {
     var configuration = HTTPClientConfiguration()
@@ -100,10 +103,10 @@ package final class Webhooks: Sendable {
 
   /// - Returns: how long nothing is due.
   private func turn(
-    _ queue: WebhookQueue, with client: HTTPClient
+    _ queue: WebhookQueue, inTerm term: Int64, with client: HTTPClient
   ) throws(AppStoreError) -> Int32 {
     while let outcome = state.withLock({ $0.outcomes.first }) {
-      try queue.record(outcome)
+      try queue.record(outcome, inTerm: term)
       state.withLock { state in
         state.outcomes.removeFirst()
         state.inFlight.remove(outcome.delivery.webhookID)
@@ -115,14 +118,16 @@ package final class Webhooks: Sendable {
     let later = state.withLock { state in
       state.waitingSince = deliveries.isEmpty ? nil : .now - .seconds(oldestSeconds)
       let others = deliveries.filter { !state.inFlight.contains($0.webhookID) }
+      // Longer than any pause is one by a clock that was set.
+      let longest = options.pauseMilliseconds.upperBound
       due = Array(
-        others.filter { $0.waitMilliseconds == 0 }
+        others.filter { $0.waitMilliseconds == 0 || $0.waitMilliseconds > longest }
           .prefix(Self.requestsMax - state.inFlight.count))
       state.inFlight.formUnion(due.map(\.webhookID))
       return others.map(\.waitMilliseconds).filter { $0 > 0 }.min()
     }
     for delivery in due { start(delivery, with: client) }
-    return Int32(clamping: min(later ?? .max, Int64(Self.waitMilliseconds)))
+    return Int32(clamping: min(later ?? .max, GatewayLease.beatMilliseconds))
   }
 
   private func start(_ delivery: PendingDelivery, with client: HTTPClient) {
@@ -179,7 +184,9 @@ package final class Webhooks: Sendable {
   ) -> HTTPRequest {
     var body = JSONWriter()
     delivery.notification.write(to: &body)
-    let id = String(delivery.notification.id)
+    // A receiver must not take a number that was given again for one that it has.
+    let number = String(delivery.notification.id)
+    let id = delivery.epoch == 0 ? number : "\(delivery.epoch)-\(number)"
     let seconds = SystemClock.realMicroseconds() / 1_000_000
     var request = HTTPRequest(
       base: target.base, path: target.path,

@@ -115,6 +115,9 @@ extension AccountLedger {
     }
   }
 
+  /// A later day was begun too early. What was settled with it stays so.
+  package mutating func reopen(_ day: TradingDay) { tradingDay = day }
+
   /// A trading day begins: what was bought before it may be sold.
   /// - Returns: nil where there is nothing of the kind.
   package mutating func settle(_ day: TradingDay) throws(LedgerRefusal) -> Posting? {

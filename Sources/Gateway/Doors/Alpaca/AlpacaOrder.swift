@@ -5,8 +5,10 @@ import Foundation
 import HTTPTypes
 import Market
 import PaperTrading
+import Platform
 
-/// Numbers of ours as UUIDs, which clients want (RFC 9562, version 8).
+/// Numbers of ours as UUIDs, which clients want (RFC 9562, version 8). What is given again after a
+/// backup was restored has the epoch in it, so that an old id never names another order.
 enum AlpacaID: String, Sendable {
   case account = "0000000a"
   case order = "0000000b"
@@ -19,15 +21,40 @@ enum AlpacaID: String, Sendable {
   /// 60 bits.
   private static let digits = 15
 
-  func text(_ number: Int64) -> String {
-    let hex = String(UInt64(number), radix: 16)
-    let padded = String(repeating: "0", count: Self.digits - hex.count) + hex
-    return "\(rawValue)-0000-8000-8\(padded.prefix(3))-\(padded.dropFirst(3))"
+  /// 40 bits: a second since 1970.
+  private static let epochDigits = 10
+
+  /// Of the database that this process serves.
+  static let epochs = Locked(AppEpochs())
+
+  private var kind: AppEpochs.Kind? {
+    switch self {
+    case .order: .order
+    case .command: .command
+    case .event: .event
+    case .account, .watchlist: nil
+    }
   }
 
-  func number(_ text: String) -> Int64? {
+  private static func hex(_ number: Int64, digits: Int) -> String {
+    let hex = String(UInt64(number), radix: 16)
+    return String(repeating: "0", count: max(digits - hex.count, 0)) + hex
+  }
+
+  func text(_ number: Int64, in epochs: AppEpochs = AlpacaID.epochs.withLock { $0 }) -> String {
+    let epoch = Self.hex(
+      kind.map { epochs.epoch(of: $0, number: number) } ?? 0, digits: Self.epochDigits)
+    let padded = Self.hex(number, digits: Self.digits)
+    return "\(epoch.prefix(6))\(rawValue.suffix(2))-\(epoch.dropFirst(6))-8000-8"
+      + "\(padded.prefix(3))-\(padded.dropFirst(3))"
+  }
+
+  func number(
+    _ text: String, in epochs: AppEpochs = AlpacaID.epochs.withLock { $0 }
+  ) -> Int64? {
     let digits = text.lowercased().filter { $0 != "-" }.suffix(Self.digits)
-    guard let number = Int64(digits, radix: 16), number > 0, self.text(number) == text.lowercased()
+    guard let number = Int64(digits, radix: 16), number > 0,
+      self.text(number, in: epochs) == text.lowercased()
     else { return nil }
     return number
   }

@@ -79,7 +79,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
     case .failed(_, .authenticationRequired):
       answer("authorization", ["action": "listen", "status": "unauthorized"], to: &buffer)
     case .failed(_, let error): listening([], error: error.title, to: &buffer)
-    case .updates(.orders, _, let items):
+    case .updates(.orders, _, _, let items):
       let state = market()
       for item in items { write(item, in: state, to: &buffer) }
     case .close(let reason):

@@ -1,0 +1,60 @@
+import Market
+import Postgres
+
+/// The databases that the rows have lived in: after a backup was restored, numbers that clients may
+/// have seen are given again, and belong to another epoch.
+package struct AppEpochs: Sendable, Hashable {
+  package enum Kind: Sendable { case order, command, event }
+
+  package struct Row: Sendable, Hashable {
+    var epoch: Int64
+    /// The newest numbers of the epochs before.
+    var order: Int64
+    var command: Int64
+    var event: Int64
+
+    package init(_ epoch: Int64, order: Int64, command: Int64, event: Int64) {
+      (self.epoch, self.order, self.command, self.event) = (epoch, order, command, event)
+    }
+  }
+
+  /// Oldest first.
+  private var rows: [Row]
+
+  /// - Parameter rows: none of a database that never was restored.
+  package init(_ rows: [Row] = []) { self.rows = rows }
+
+  private static let read = Statement(
+    name: "read_epochs",
+    sql: """
+      select epoch, order_id, command_id, outbox_id
+      from epoch
+      order by epoch
+      """)
+
+  package init(over connection: AppConnection) throws(AppStoreError) {
+    rows = try connection.read(Self.read, context: "epoch") { (row) throws(StoreError) in
+      Row(
+        try row.int64(), order: try row.int64(), command: try row.int64(),
+        event: try row.int64())
+    }
+  }
+
+  /// In which a number was given; 0: the first.
+  package func epoch(of kind: Kind, number: Int64) -> Int64 {
+    rows.last { row in
+      switch kind {
+      case .order: row.order < number
+      case .command: row.command < number
+      case .event: row.event < number
+      }
+    }?.epoch ?? 0
+  }
+}
+
+extension AppConnection {
+  /// Where these rows are a restored backup, what is numbered from now on is of a new epoch.
+  package func beginEpoch() throws(AppStoreError) {
+    try execute("select begin_epoch()", context: "epoch")
+  }
+}
