@@ -68,6 +68,7 @@ package struct AccountTable {
           and f.kind = 'frozen'
         where a.user_id = $1::bigint
           and a.market in ('cn', 'us')
+          and a.closed_at is null
           and \(condition)
         order by a.id
         limit \(accountsMax)
@@ -88,6 +89,7 @@ package struct AccountTable {
       from account
       where user_id = \(user)
         and market in ('cn', 'us')
+        and closed_at is null
       order by market <> 'cn', id
       limit 1)
     """
@@ -100,7 +102,7 @@ package struct AccountTable {
     return found
   }
 
-  /// In the order in which they were made.
+  /// Those that are open, in the order in which they were made.
   package func all() throws(AppStoreError) -> [PaperAccount] { try accounts(Self.readAll) }
 
   private func accounts(_ statement: Statement) throws(AppStoreError) -> [PaperAccount] {
@@ -125,8 +127,54 @@ package struct AccountTable {
     return found
   }
 
+  private static let readClosed = Statement(
+    name: "read_closed_account",
+    sql: """
+      select name, market
+      from account
+      where user_id = $1::bigint
+        and id = $2::bigint
+        and closed_at is not null
+      """)
+
+  /// The name and market of one that is closed; nil: it is open, or not the user's.
+  package func closed(
+    _ id: Int64
+  ) throws(AppStoreError) -> (name: String, market: PaperMarket)? {
+    var parameters = WireParameters()
+    for number in [userID, id] { parameters.add { $0.int64(number) } }
+    let found = try connection.read(Self.readClosed, with: parameters, context: Self.context) {
+      (row) throws(StoreError) -> (name: String, market: PaperMarket) in
+      let (name, market) = (try row.text(), PaperMarket(rawValue: try row.text()))
+      guard let market else { throw row.malformed() }
+      return (name, market)
+    }
+    return found.first
+  }
+
+  private static let countMade = Statement(
+    name: "count_accounts_of_day",
+    sql: """
+      select count(*)
+      from account
+      where user_id = $1::bigint
+        and created_at >= \(DayLimits.today) at time zone 'UTC'
+      """)
+
+  private func requireFewMade() throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    let counts = try connection.read(Self.countMade, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }
+    let limit = DayLimits.standard.accounts
+    if counts.contains(where: { $0 >= limit }) {
+      throw .tooManyOfDay("accounts made", limit: limit)
+    }
+  }
+
   /// Makes one, empty.
-  /// - Throws: `nameTaken`, `tooManyAccounts`, `invalid`, `store`.
+  /// - Throws: `nameTaken`, `tooManyAccounts`, `tooManyOfDay`, `invalid`, `store`.
   package func create(
     named name: String, market: PaperMarket
   ) throws(AppStoreError) -> PaperAccount {
@@ -134,6 +182,7 @@ package struct AccountTable {
       let accounts = try all()
       if accounts.count >= Self.accountsMax { throw .tooManyAccounts(limit: Self.accountsMax) }
       if accounts.contains(where: { $0.name == name }) { throw .nameTaken(name) }
+      try requireFewMade()
       let id = try LedgerTable(connection).create(
         userID: userID, name: name, market: market.rawValue, currency: market.currency,
         rulesVersion: market.rulesVersion)

@@ -22,6 +22,7 @@ package struct AccountVersion: Sendable, Hashable {
           where t.account_id = a.id)
       from account a
       where a.user_id = any ($1::bigint[])
+        and a.closed_at is null
       order by a.id
       """)
 

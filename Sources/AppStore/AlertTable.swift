@@ -89,6 +89,34 @@ package struct AlertTable {
 
   // MARK: Changes
 
+  private static let count = Statement(
+    name: "count_alert_change",
+    sql: """
+      insert into user_day as u (user_id, day, commands, payments, alerts)
+      values ($1::bigint, \(DayLimits.today), 0, 0, 1)
+      on conflict (user_id) do update
+      set
+        day = excluded.day,
+        \(DayLimits.adding("commands")),
+        \(DayLimits.adding("payments")),
+        \(DayLimits.adding("alerts"))
+      returning alerts
+      """)
+
+  /// One more alert that may fire.
+  /// - Throws: `tooManyOfDay`, `store`.
+  private func countChange() throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    let counts = try connection.read(Self.count, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }
+    let limit = DayLimits.standard.alerts
+    if counts.contains(where: { $0 > limit }) {
+      throw .tooManyOfDay("alerts made or changed", limit: limit)
+    }
+  }
+
   private static let insert = Statement(
     name: "insert_alert",
     sql: """
@@ -105,7 +133,7 @@ package struct AlertTable {
       """)
 
   /// Armed as the series stands now.
-  /// - Throws: `tooManyAlerts`, `invalid`, `store`.
+  /// - Throws: `tooManyAlerts`, `tooManyOfDay`, `invalid`, `store`.
   package func create(_ request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
@@ -116,6 +144,7 @@ package struct AlertTable {
         (row) throws(StoreError) in try row.int64()
       }
       guard let id = ids.first else { throw .tooManyAlerts(limit: Self.alertsMax) }
+      try countChange()
       return try alert(id)
     }
   }
@@ -135,14 +164,17 @@ package struct AlertTable {
       """)
 
   /// Makes another alert of it, armed anew.
-  /// - Throws: `unknownAlert`, `invalid`, `store`.
+  /// - Throws: `unknownAlert`, `tooManyOfDay`, `invalid`, `store`.
   package func replace(_ id: Int64, with request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
-    var parameters = place(of: id)
-    request.add(to: &parameters)
-    let rows = try connection.write(Self.update, with: parameters, context: Self.context)
-    if rows == 0 { throw .unknownAlert(id) }
-    return try alert(id)
+    return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
+      var parameters = place(of: id)
+      request.add(to: &parameters)
+      let rows = try connection.write(Self.update, with: parameters, context: Self.context)
+      if rows == 0 { throw .unknownAlert(id) }
+      try countChange()
+      return try alert(id)
+    }
   }
 
   private static let delete = Statement(

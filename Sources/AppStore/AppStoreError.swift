@@ -17,6 +17,8 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
   case tooManyAccounts(limit: Int)
+  /// Until the day (UTC) ends.
+  case tooManyOfDay(String, limit: Int64)
   case tooLarge(bytesMax: Int)
   case unknownAccount
   /// Another gateway has the lease since.
@@ -47,7 +49,9 @@ extension AppStoreError: CustomStringConvertible {
     case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
-    case .tooManyAccounts(let limit): "more than \(limit) accounts"
+    case .tooManyAccounts(let limit): "more than \(limit) accounts: close some"
+    case .tooManyOfDay(let what, let limit):
+      "a user has at most \(limit) \(what) a day (UTC): go on tomorrow"
     case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"
     case .unknownAccount: "there is no such account"
     case .termIsOver(let term): "term \(term) of the lease is over: another gateway has it"

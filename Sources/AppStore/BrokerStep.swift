@@ -9,6 +9,10 @@ package struct BrokerStep: Sendable {
   package var postings: [PostingRow] = []
   /// Corporate actions that the postings are of.
   package var bookings: [CorporateActionBooking] = []
+  /// Why they are not booked in accounts; nil: they are now, or need not be.
+  package var failures: [CorporateActionFailure: String?] = [:]
+  /// Accounts that are closed.
+  package var closed: [Int64] = []
   package var fills: [FillRow] = []
   package var events: [OrderEventRow] = []
   /// What users are told, in order.
@@ -31,7 +35,7 @@ package struct BrokerStep: Sendable {
   /// Whether there is nothing that must be stored: that quotes were looked at is none.
   package var isEmpty: Bool {
     outcomes.isEmpty && orders.isEmpty && postings.isEmpty && events.isEmpty && purchases.isEmpty
-      && inputs.isEmpty && bookings.isEmpty && day == nil
+      && inputs.isEmpty && bookings.isEmpty && failures.isEmpty && closed.isEmpty && day == nil
   }
 
   package init() {}

@@ -16,6 +16,7 @@ package struct BrokerAccount: Sendable, Hashable {
   package var id: Int64
   package var userID: Int64
   package var market: String
+  package var isClosed: Bool
 }
 
 /// A fill of the day, as a reversal needs it.
@@ -69,13 +70,13 @@ extension BrokerTable {
 
   /// - Returns: each with the newest number of its fills, and of its events.
   package func orders(
-    on day: TradingDay, schedule: FeeSchedule
+    on day: TradingDay
   ) throws(AppStoreError) -> [(row: OrderRow, fills: Int32, events: Int32)] {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
     return try connection.read(Self.readOrders, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
-      let ledger = try row.ledgerOrder(schedule: schedule)
+      let ledger = try row.ledgerOrder()
       let (command, purchase) = (try row.optionalInt64(), try row.optionalInt64())
       var order = OrderRow(
         ledger: ledger, commandID: command, acceptedAt: try row.timestamp(),
@@ -196,7 +197,7 @@ extension BrokerTable {
   private static let readAccounts = Statement(
     name: "read_broker_accounts",
     sql: """
-      select id, user_id, market
+      select id, user_id, market, closed_at is not null
       from account
       where id = any ($1::bigint[])
         or id in (select account_id from book where kind = 'today' and balance > 0)
@@ -209,7 +210,9 @@ extension BrokerTable {
     parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
     return try connection.read(Self.readAccounts, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
-      BrokerAccount(id: try row.int64(), userID: try row.int64(), market: try row.text())
+      BrokerAccount(
+        id: try row.int64(), userID: try row.int64(), market: try row.text(),
+        isClosed: try row.bool())
     }
   }
 

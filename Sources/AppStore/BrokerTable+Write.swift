@@ -11,6 +11,8 @@ extension BrokerTable {
     try write(orders: step.orders)
     try write(postings: step.postings)
     try write(bookings: step.bookings)
+    try write(failures: step.failures)
+    try write(closed: step.closed)
     try write(fills: step.fills)
     try write(events: step.events)
     try write(notices: step.notices)
@@ -111,17 +113,19 @@ extension BrokerTable {
       insert into paper_order (
         id, account_id, command_id, queue_purchase_id, symbol, side, kind, time_in_force, quantity,
         limit_price, stop_price, worst_price, settles_same_day, trading_day, accepted_at, state,
-        filled, turnover, commission, stamp_duty, transfer_fee, frozen)
+        filled, turnover, commission, stamp_duty, transfer_fee, frozen, commission_rate,
+        commission_min)
       select
         id::bigint, account::bigint, nullif(command, '')::bigint, nullif(queued, '')::bigint,
         symbol, side, kind, force, quantity::numeric, nullif(limits, '')::numeric,
         nullif(stop, '')::numeric, nullif(worst, '')::numeric, same_day::boolean, day::date,
         \(TextColumns.moment("accepted")), state, filled::numeric, turnover::numeric,
-        commission::numeric, stamp_duty::numeric, transfer_fee::numeric, frozen::numeric
-      from \(TextColumns.unnest(22)) as changed (
+        commission::numeric, stamp_duty::numeric, transfer_fee::numeric, frozen::numeric,
+        rate::numeric, least::numeric
+      from \(TextColumns.unnest(24)) as changed (
         id, account, command, queued, symbol, side, kind, force, quantity, limits, stop, worst,
         same_day, day, accepted, state, filled, turnover, commission, stamp_duty, transfer_fee,
-        frozen)
+        frozen, rate, least)
       on conflict (id) do update
       set
         trading_day = excluded.trading_day,
@@ -135,7 +139,7 @@ extension BrokerTable {
       """)
 
   private func write(orders: [Int64: OrderRow]) throws(AppStoreError) {
-    var rows = TextColumns(22)
+    var rows = TextColumns(24)
     for row in orders.values.sorted(by: { $0.ledger.id < $1.ledger.id }) {
       let (order, placed) = (row.ledger, row.ledger.placed)
       rows.append(
@@ -146,6 +150,7 @@ extension BrokerTable {
           "\(order.settlesSameDay)", "\(order.terms.day)", "\(row.acceptedAt.microseconds)",
           row.state.name, "\(order.filled)", "\(order.turnover)", "\(order.paid.commission)",
           "\(order.paid.stampDuty)", "\(order.paid.transferFee)", "\(order.frozen)",
+          "\(order.schedule.commissionRate)", "\(order.schedule.commissionMin)",
         ])
     }
     try run(Self.upsertOrders, rows)
@@ -199,23 +204,6 @@ extension BrokerTable {
     }
     try run(Self.insertPostings, rows)
     try run(Self.insertEntries, entries)
-  }
-
-  private static let insertBookings = Statement(
-    name: "insert_corporate_action_bookings",
-    sql: """
-      insert into corporate_action_booking (
-        corporate_action_id, trading_day, accounts, booked_at)
-      select action::bigint, day::date, accounts::integer, \(TextColumns.moment("at"))
-      from \(TextColumns.unnest(4)) as added (action, day, accounts, at)
-      """)
-
-  private func write(bookings: [CorporateActionBooking]) throws(AppStoreError) {
-    var rows = TextColumns(4)
-    for row in bookings {
-      rows.append(["\(row.actionID)", "\(row.day)", "\(row.accounts)", "\(row.at.microseconds)"])
-    }
-    try run(Self.insertBookings, rows)
   }
 
   private static let insertFills = Statement(

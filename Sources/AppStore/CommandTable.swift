@@ -53,14 +53,47 @@ package struct CommandTable {
   private static let columns = 4
 
   /// Another session's row of the same key is waited for, and not seen here: it is read afterwards.
+  /// What is beyond a bound of its user's day is counted, and not inserted. An account that is not
+  /// there has no user: its foreign key says so.
   private static let insert = Statement(
     name: "insert_commands",
     sql: """
+      with sent as (
+        select s.*, a.user_id
+        from \(TextColumns.unnest(columns))
+          with ordinality as s (account_id, key, kind, body, place)
+        left join account a on a.id = s.account_id::bigint
+        where not exists (
+          select
+          from command c
+          where c.account_id = s.account_id::bigint
+            and c.idempotency_key = s.key)
+      ),
+      counted as (
+        insert into user_day as u (user_id, day, commands, payments, alerts)
+        select
+          user_id, \(DayLimits.today), count(*),
+          count(*) filter (where kind in ('deposit', 'withdraw')), 0
+        from sent
+        where user_id is not null
+        group by user_id
+        order by user_id
+        on conflict (user_id) do update
+        set
+          day = excluded.day,
+          \(DayLimits.adding("commands")),
+          \(DayLimits.adding("payments")),
+          \(DayLimits.adding("alerts"))
+        returning user_id, commands, payments
+      )
       insert into command (account_id, idempotency_key, fingerprint, kind, body)
-      select account_id::bigint, key, sha256(convert_to(body, 'UTF8')), kind, body
-      from \(TextColumns.unnest(columns))
-        with ordinality as sent (account_id, key, kind, body, place)
-      order by place
+      select s.account_id::bigint, s.key, sha256(convert_to(s.body, 'UTF8')), s.kind, s.body
+      from sent s
+      left join counted c on c.user_id = s.user_id
+      where c.user_id is null
+        or c.commands <= $5::bigint
+        and (s.kind not in ('deposit', 'withdraw') or c.payments <= $6::bigint)
+      order by s.place
       on conflict (account_id, idempotency_key) do nothing
       """)
 
@@ -78,8 +111,10 @@ package struct CommandTable {
 
   /// Sends requests, or finds those that were sent before under the same keys.
   /// - Returns: one for each, in order.
-  /// - Throws: `unknownAccount`, `invalid`, `store`.
-  package func send(_ requests: [KeyedRequest]) throws(AppStoreError) -> [SentCommand] {
+  /// - Throws: `unknownAccount`, `tooManyOfDay`, `invalid`, `store`.
+  package func send(
+    _ requests: [KeyedRequest], within limits: DayLimits = .standard
+  ) throws(AppStoreError) -> [SentCommand] {
     var rows = TextColumns(Self.columns)
     for request in requests {
       try validate(request)
@@ -87,17 +122,27 @@ package struct CommandTable {
       rows.append(["\(request.accountID)", request.key, request.request.kind, body])
     }
     do throws(AppStoreError) {
-      try connection.write(Self.insert, with: rows.parameters, context: Self.context)
+      var parameters = rows.parameters
+      for limit in [limits.commands, limits.payments] { parameters.add { $0.int64(limit) } }
+      try connection.write(Self.insert, with: parameters, context: Self.context)
     } catch {
       throw error.isViolation(of: "command_account_id_fkey") ? .unknownAccount : error
     }
-    return try connection.read(Self.readSent, with: rows.parameters, context: Self.context) {
+    let sent: [SentCommand] = try connection.read(
+      Self.readSent, with: rows.parameters, context: Self.context
+    ) {
       (row) throws(StoreError) in
       let id = try row.int64()
       let isSame = try row.bool()
       let outcome = try row.outcome()
       return isSame ? .command(id: id, outcome: outcome) : .conflict
     }
+    if sent.count == requests.count { return sent }
+    // A payment is the rarer of both.
+    if requests.allSatisfy(\.request.isPayment), limits.payments < limits.commands {
+      throw .tooManyOfDay("deposits and withdrawals", limit: limits.payments)
+    }
+    throw .tooManyOfDay("requests to the broker", limit: limits.commands)
   }
 
   private func validate(_ request: KeyedRequest) throws(AppStoreError) {
@@ -113,7 +158,7 @@ package struct CommandTable {
         throw .invalid(
           field: "description", expected: "at most \(Self.descriptionCharactersMax) characters")
       }
-    case .order, .cancel, .replace, .arm, .disarm: break
+    case .order, .cancel, .replace, .arm, .disarm, .close: break
     }
   }
 

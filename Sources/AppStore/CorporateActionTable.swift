@@ -10,26 +10,60 @@ package struct CorporateAction: Sendable, Hashable {
   package var exDay: TradingDay
   package var terms: CorporateActionTerms
   package var postedAt: Timestamp
-  /// nil until the broker has booked it.
-  package var booking: CorporateActionBooking?
+  /// nil of one that an operator did not take back.
+  package var withdrawnAt: Timestamp?
+  /// nil until the broker has booked it, or taken back what was booked.
+  package var bookedOn: TradingDay?
+  package var reversedOn: TradingDay?
+  /// That have it now.
+  package var accounts = 0
+  /// In which it, or its reversal, could not be booked so far.
+  package var failed: Set<Int64> = []
+
+  /// Whether it, or its reversal, was booked where that could be.
+  package var isBooked: Bool { (withdrawnAt == nil ? bookedOn : reversedOn) != nil }
 }
 
+/// That the broker booked an action, or took it back.
 package struct CorporateActionBooking: Sendable, Hashable {
   package var actionID: Int64
   package var day: TradingDay
-  /// That got something.
+  /// That got something, or gave it back.
   package var accounts: Int
+  package var isReversal: Bool
   package var at: Timestamp
 
-  package init(actionID: Int64, day: TradingDay, accounts: Int, at: Timestamp) {
+  package init(
+    actionID: Int64, day: TradingDay, accounts: Int, isReversal: Bool, at: Timestamp
+  ) {
     self.actionID = actionID
     self.day = day
     self.accounts = accounts
+    self.isReversal = isReversal
     self.at = at
   }
 }
 
-/// Corporate actions. Rows only come: the broker books each once its ex-day has begun.
+/// An action in an account in which it is not booked.
+package struct CorporateActionFailure: Sendable, Hashable {
+  package var actionID: Int64
+  package var accountID: Int64
+
+  package init(actionID: Int64, accountID: Int64) {
+    self.actionID = actionID
+    self.accountID = accountID
+  }
+}
+
+/// What an action gave an account.
+package struct CorporateActionPosting: Sendable, Hashable {
+  package var accountID: Int64
+  package var sequence: Int64
+  package var amount: ExactDecimal
+}
+
+/// Corporate actions. The broker books each once its ex-day has begun, and takes back what was
+/// booked of one that an operator withdrew.
 package struct CorporateActionTable {
   private let connection: AppConnection
   static let context = "corporate actions"
@@ -40,57 +74,111 @@ package struct CorporateActionTable {
     name: "insert_corporate_action",
     sql: """
       insert into corporate_action (symbol, ex_day, kind, cash_per_share, shares_per_share)
-      values (
+      select
         $1::text, $2::date, $3::text,
         case when $3::text = 'dividend' then $4::text::numeric end,
-        case when $3::text = 'bonus' then $4::text::numeric end)
+        case when $3::text = 'bonus' then $4::text::numeric end
+      where $5::boolean
+        or not exists (
+          select
+          from corporate_action a
+          where a.symbol = $1::text
+            and a.ex_day = $2::date
+            and a.kind = $3::text
+            and not exists (
+              select
+              from corporate_action_withdrawal w
+              where w.corporate_action_id = a.id))
       returning id
       """)
 
   /// Posts one.
+  /// - Parameter isAnother: beside others of the kind for that symbol and day.
   /// - Returns: its number.
-  /// - Throws: `invalid` where there is one of the kind for that symbol and day, `store`.
+  /// - Throws: `invalid` where there is one and this is none beside it, `store`.
   package func add(
-    _ terms: CorporateActionTerms, of symbol: Symbol, exDay: TradingDay
+    _ terms: CorporateActionTerms, of symbol: Symbol, exDay: TradingDay, isAnother: Bool = false
   ) throws(AppStoreError) -> Int64 {
     var parameters = WireParameters()
     parameters.add { $0.text(symbol.description) }
     parameters.add { $0.date(exDay) }
     parameters.add { $0.text(terms.kind.rawValue) }
     parameters.add { $0.text("\(terms.perShare)") }
-    do throws(AppStoreError) {
-      let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
-      return ids.first ?? 0
-    } catch {
-      guard error.isViolation(of: "corporate_action_is_new") else { throw error }
+    parameters.add { $0.bool(isAnother) }
+    let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }
+    guard let id = ids.first else {
       throw .invalid(
         field: "ex-day", expected: "one without a \(terms.kind.rawValue) of \(symbol) so far")
     }
+    return id
   }
 
-  static let columns = """
-    a.id, a.symbol, a.ex_day, a.kind, coalesce(a.cash_per_share, a.shares_per_share), a.posted_at
-    """
+  private static let withdraw = Statement(
+    name: "withdraw_corporate_action",
+    sql: """
+      insert into corporate_action_withdrawal (corporate_action_id)
+      select id
+      from corporate_action
+      where id = $1::bigint
+      on conflict do nothing
+      """)
 
-  private static let readAll = Statement(
+  /// Takes one back: it is not booked any more, and what was booked is reversed by the broker.
+  /// - Throws: `invalid` where there is none of the number, or it was taken back; `store`.
+  package func withdraw(_ id: Int64) throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(id) }
+    let rows = try connection.write(Self.withdraw, with: parameters, context: Self.context)
+    if rows == 0 {
+      throw .invalid(field: "id", expected: "the number of an action that is not withdrawn")
+    }
+  }
+
+  static let readAll = Statement(
     name: "read_corporate_actions",
     sql: """
-      select \(columns), b.trading_day, b.accounts, b.booked_at
+      select
+        a.id, a.symbol, a.ex_day, a.kind, coalesce(a.cash_per_share, a.shares_per_share),
+        a.posted_at, w.withdrawn_at, b.trading_day, r.trading_day,
+        (
+          select count(*)
+          from posting p
+          where p.corporate_action_id = a.id
+            and not exists (
+              select
+              from posting back
+              where back.account_id = p.account_id
+                and back.refers_to = p.sequence)),
+        f.accounts
       from corporate_action a
+      left join corporate_action_withdrawal w on w.corporate_action_id = a.id
       left join corporate_action_booking b on b.corporate_action_id = a.id
+        and not b.is_reversal
+      left join corporate_action_booking r on r.corporate_action_id = a.id
+        and r.is_reversal
+      cross join lateral (
+        select coalesce(string_agg(account_id::text, ' '), '') as accounts
+        from corporate_action_failure
+        where corporate_action_id = a.id
+      ) f
+      where not $1::boolean
+        or f.accounts <> ''
+        or case
+          when w.corporate_action_id is null then b.corporate_action_id is null
+          else b.corporate_action_id is not null and r.corporate_action_id is null
+        end
       order by a.id
       """)
 
   /// In the order in which they were posted.
-  package func all() throws(AppStoreError) -> [CorporateAction] {
-    try connection.read(Self.readAll, context: Self.context) { (row) throws(StoreError) in
-      var action = try row.corporateAction()
-      guard let day = try row.optionalDay() else { return action }
-      action.booking = CorporateActionBooking(
-        actionID: action.id, day: day, accounts: Int(try row.int32()), at: try row.timestamp())
-      return action
+  /// - Parameter isUnfinished: only those of which something is left to do.
+  package func all(isUnfinished: Bool = false) throws(AppStoreError) -> [CorporateAction] {
+    var parameters = WireParameters()
+    parameters.add { $0.bool(isUnfinished) }
+    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.corporateAction()
     }
   }
 }
@@ -98,22 +186,40 @@ package struct CorporateActionTable {
 // MARK: - The broker's
 
 extension BrokerTable {
-  private static let readUnbooked = Statement(
-    name: "read_unbooked_corporate_actions",
+  /// Of which something is left to do, whether or not their ex-day has begun.
+  package func unfinishedActions() throws(AppStoreError) -> [CorporateAction] {
+    try CorporateActionTable(connection).all(isUnfinished: true)
+  }
+
+  private static let readPostings = Statement(
+    name: "read_corporate_action_postings",
     sql: """
-      select \(CorporateActionTable.columns)
-      from corporate_action a
-      where not exists (
-        select
-        from corporate_action_booking b
-        where b.corporate_action_id = a.id)
-      order by a.id
+      select p.account_id, p.sequence, sum(e.amount)
+      from posting p
+      join entry e on e.account_id = p.account_id
+        and e.posting_sequence = p.sequence
+      where p.corporate_action_id = $1::bigint
+        and e.kind in ('available', 'sellable')
+        and not exists (
+          select
+          from posting r
+          where r.account_id = p.account_id
+            and r.refers_to = p.sequence)
+      group by p.account_id, p.sequence
+      order by p.account_id
       """)
 
-  /// Those that are not booked, whether or not their ex-day has begun.
-  package func unbookedActions() throws(AppStoreError) -> [CorporateAction] {
-    try connection.read(Self.readUnbooked, context: CorporateActionTable.context) {
-      (row) throws(StoreError) in try row.corporateAction()
+  /// What an action gave, and was not taken back.
+  package func postings(
+    ofAction id: Int64
+  ) throws(AppStoreError) -> [CorporateActionPosting] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(id) }
+    return try connection.read(
+      Self.readPostings, with: parameters, context: CorporateActionTable.context
+    ) { (row) throws(StoreError) in
+      CorporateActionPosting(
+        accountID: try row.int64(), sequence: try row.int64(), amount: try row.numeric())
     }
   }
 
@@ -149,14 +255,19 @@ extension BrokerTable {
 }
 
 extension PostgresRow {
-  /// `CorporateActionTable.columns`.
+  /// The columns of `CorporateActionTable.readAll`.
   fileprivate mutating func corporateAction() throws(StoreError) -> CorporateAction {
     let (id, symbol, day) = (try int64(), try symbol(), try day())
     let (kind, perShare) = (
       try named(\CorporateActionTerms.Kind.rawValue), try numeric()
     )
     guard let terms = CorporateActionTerms(kind, perShare: perShare) else { throw malformed() }
-    return CorporateAction(
+    var action = CorporateAction(
       id: id, symbol: symbol, exDay: day, terms: terms, postedAt: try timestamp())
+    action.withdrawnAt = try optionalTimestamp()
+    (action.bookedOn, action.reversedOn) = (try optionalDay(), try optionalDay())
+    action.accounts = Int(try int64())
+    action.failed = Set(try text().split(separator: " ").compactMap { Int64($0) })
+    return action
   }
 }

@@ -11,8 +11,8 @@ package struct HoldingRecord: Sendable, Hashable {
   /// otherwise than by taking one back, and what was paid for them, without fees.
   package var bought: ExactDecimal
   package var paid: ExactDecimal
-  /// Of the day that was asked about: how many more are held than before, what was spent on them,
-  /// and whether a corporate action of the symbol was booked.
+  /// Of the day that was asked about: how many more are held than before, what was spent on them
+  /// less dividends, and whether a corporate action of the symbol was booked.
   package var gainedToday: ExactDecimal
   package var spentToday: ExactDecimal
   package var isActionBooked: Bool
@@ -26,14 +26,22 @@ package struct HoldingRecord: Sendable, Hashable {
   }
 }
 
-/// What an account had at the end of a trading day.
+/// What an account had of a unit when a trading day ended on which that changed.
 package struct DayBalance: Sendable, Hashable {
   package var day: TradingDay
   package var unit: LedgerUnit
-  /// By how much the account's own books of the unit changed on the day.
-  package var change: ExactDecimal
-  /// Of it, what was paid in, less what was paid out.
-  package var deposited: ExactDecimal
+  package var balance: ExactDecimal
+  /// All that was paid in until then, less what was paid out.
+  package var paidIn: ExactDecimal
+}
+
+/// What an account had when a trading day began.
+package struct AccountOpening: Sendable, Hashable {
+  package var day: TradingDay
+  /// Oldest first.
+  package var balances: [DayBalance]
+  /// Of which a corporate action was booked on the day.
+  package var booked: Set<Symbol>
 }
 
 /// Holdings of accounts, read from the ledger: every share that an account has came out of its
@@ -42,7 +50,8 @@ package struct HoldingTable {
   private let connection: AppConnection
   private static let context = "holdings"
 
-  package static let daysMax = 20_000
+  /// Two years of an account that changes 200 holdings a day.
+  package static let balancesMax = 100_000
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -58,15 +67,8 @@ package struct HoldingTable {
         coalesce(sum(-e.amount) filter (where p.trading_day >= h.day), 0),
         coalesce(sum(
           case when (p.kind = 'reversal') = (o.side = 'buy') then -f.amount else f.amount end
-        ) filter (where p.trading_day >= h.day and f.amount is not null), 0),
-        bool_or(p.kind = 'bonus' and p.trading_day >= h.day) or exists (
-          select
-          from posting b
-          join corporate_action a on a.id = b.corporate_action_id
-          where b.account_id = $1::bigint
-            and a.symbol = h.unit
-            and a.ex_day >= h.day),
-        t.low, t.high
+        ) filter (where p.trading_day >= h.day and f.amount is not null), 0) - action.income,
+        action.is_booked, t.low, t.high
       from unnest($2::text[], $3::date[]) as h (unit, day)
       cross join lateral (
         select coalesce(max(posting_sequence), 0) as sequence
@@ -81,6 +83,24 @@ package struct HoldingTable {
             where r.account_id = entry.account_id
               and r.refers_to = entry.posting_sequence)
       ) flat
+      cross join lateral (
+        select
+          coalesce(bool_or(a.ex_day >= h.day or a.kind = 'bonus'), false) as is_booked,
+          coalesce(sum(i.amount) filter (where b.trading_day >= h.day), 0) as income
+        from corporate_action a
+        join posting b on b.account_id = $1::bigint
+          and b.corporate_action_id = a.id
+        left join entry i on i.account_id = b.account_id
+          and i.posting_sequence = b.sequence
+          and i.kind = 'available'
+        where a.symbol = h.unit
+          and (a.ex_day >= h.day or b.trading_day >= h.day)
+          and not exists (
+            select
+            from posting r
+            where r.account_id = b.account_id
+              and r.refers_to = b.sequence)
+      ) action
       join entry e on e.account_id = $1::bigint
         and e.unit = h.unit
         and e.kind = 'market'
@@ -92,7 +112,7 @@ package struct HoldingTable {
         and f.posting_sequence = coalesce(p.refers_to, p.sequence)
       left join holding_trigger t on t.account_id = e.account_id
         and t.symbol = h.unit
-      group by h.unit, h.day, t.low, t.high
+      group by h.unit, h.day, action.income, action.is_booked, t.low, t.high
       having sum(e.amount) <> 0
       order by h.unit
       """)
@@ -149,39 +169,113 @@ package struct HoldingTable {
 
   // MARK: Days
 
+  private static let readOpening = Statement(
+    name: "read_opening_balances",
+    sql: """
+      select d.trading_day, b.unit, d.balance, d.paid_in
+      from (
+        select distinct unit
+        from book
+        where account_id = $1::bigint
+      ) b
+      cross join lateral (
+        select trading_day, balance, paid_in
+        from day_balance
+        where account_id = $1::bigint
+          and unit = b.unit
+          and trading_day < $2::date
+        order by trading_day desc
+        limit 1
+      ) d
+      where d.balance <> 0
+        or d.paid_in <> 0
+      order by d.trading_day, b.unit
+      """)
+
+  private static let readBooked = Statement(
+    name: "read_booked_actions",
+    sql: """
+      select distinct a.symbol
+      from posting b
+      join corporate_action a on a.id = b.corporate_action_id
+      where b.account_id = $1::bigint
+        and (a.ex_day >= $2::date or a.kind = 'bonus' and b.trading_day >= $2::date)
+        and not exists (
+          select
+          from posting r
+          where r.account_id = b.account_id
+            and r.refers_to = b.sequence)
+      """)
+
+  package func opening(
+    of account: Int64, on day: TradingDay
+  ) throws(AppStoreError) -> AccountOpening {
+    let symbols = try connection.read(
+      Self.readBooked, with: Self.parameters(account, [day]), context: Self.context
+    ) { (row) throws(StoreError) in try row.symbol() }
+    return AccountOpening(
+      day: day, balances: try balances(Self.readOpening, of: account, [day]),
+      booked: Set(symbols))
+  }
+
+  private static let readFirstDay = Statement(
+    name: "read_first_day",
+    sql: """
+      select trading_day
+      from posting
+      where account_id = $1::bigint
+        and sequence = 1
+      """)
+
+  /// Of an account's first posting; nil: there is none.
+  package func firstDay(of account: Int64) throws(AppStoreError) -> TradingDay? {
+    try connection.read(
+      Self.readFirstDay, with: Self.parameters(account, []), context: Self.context
+    ) { (row) throws(StoreError) in try row.day() }.first
+  }
+
   private static let readDays = Statement(
     name: "read_day_balances",
     sql: """
-      select
-        p.trading_day, e.unit,
-        coalesce(sum(e.amount) filter (
-          where e.kind in ('available', 'frozen', 'sellable', 'today')), 0),
-        coalesce(sum(-e.amount) filter (where e.kind = 'world'), 0)
-      from posting p
-      join entry e on e.account_id = p.account_id
-        and e.posting_sequence = p.sequence
-      where p.account_id = $1::bigint
-      group by p.trading_day, e.unit
-      order by p.trading_day desc, e.unit
-      limit \(daysMax + 1)
+      select trading_day, unit, balance, paid_in
+      from day_balance
+      where account_id = $1::bigint
+        and trading_day between $2::date and $3::date
+      order by trading_day, unit
+      limit \(balancesMax + 1)
       """)
 
-  /// By how much each unit changed on each day, oldest first. All of the account's own postings are
-  /// read, and no other's.
-  /// - Throws: `invalid` of an account with more than `daysMax` of them.
-  package func days(of account: Int64) throws(AppStoreError) -> [DayBalance] {
+  /// What an account had when the first of these days began, and how that changed on each.
+  /// - Throws: `invalid` of an account with more than `balancesMax` changes.
+  package func days(
+    of account: Int64, from first: TradingDay, through last: TradingDay
+  ) throws(AppStoreError) -> [DayBalance] {
+    try connection.inSnapshot { () throws(AppStoreError) in
+      let days = try balances(Self.readDays, of: account, [first, last])
+      if days.count > Self.balancesMax {
+        throw .invalid(field: "period", expected: "a shorter one: the account traded much in it")
+      }
+      return try balances(Self.readOpening, of: account, [first]) + days
+    }
+  }
+
+  private static func parameters(_ account: Int64, _ days: [TradingDay]) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.int64(account) }
-    let rows = try connection.read(Self.readDays, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    for day in days { parameters.add { $0.date(day) } }
+    return parameters
+  }
+
+  private func balances(
+    _ statement: Statement, of account: Int64, _ days: [TradingDay]
+  ) throws(AppStoreError) -> [DayBalance] {
+    try connection.read(
+      statement, with: Self.parameters(account, days), context: Self.context
+    ) { (row) throws(StoreError) in
       let (day, unit) = (try row.day(), try row.text())
       guard let unit = LedgerUnit(text: unit) else { throw row.malformed() }
       return DayBalance(
-        day: day, unit: unit, change: try row.numeric(), deposited: try row.numeric())
+        day: day, unit: unit, balance: try row.numeric(), paidIn: try row.numeric())
     }
-    if rows.count > Self.daysMax {
-      throw .invalid(field: "account", expected: "one with a shorter history")
-    }
-    return rows.reversed()
   }
 }

@@ -33,6 +33,7 @@ extension LedgerAudit {
     case .balanced: balanced
     case .chained: chained
     case .booked: booked
+    case .daily: daily
     case .positive: positive
     case .position: position
     case .frozen: frozen
@@ -152,6 +153,11 @@ extension LedgerAudit {
           and e.posting_sequence = p.sequence
         where p.kind = 'bonus'
           and e.kind <> 'market'
+          and not exists (
+            select
+            from posting r
+            where r.account_id = p.account_id
+              and r.refers_to = p.sequence)
       ) m (account_id, symbol, quantity)
       group by account_id, symbol
     ) d using (account_id, symbol)
@@ -193,7 +199,10 @@ extension LedgerAudit {
         -coalesce(
           sum(e.amount) filter (where p.kind in ('fill', 'reversal') and o.side = 'sell'), 0
         ) as sold,
-        coalesce(sum(e.amount) filter (where p.kind = 'bonus'), 0) as added
+        coalesce(
+          sum(e.amount) filter (
+            where p.kind = 'bonus' or p.kind = 'reversal' and p.order_id is null), 0
+        ) as added
       from (
         select
           s.account_id,
@@ -298,7 +307,8 @@ extension LedgerAudit {
         from posting p
         join entry e on e.account_id = p.account_id
           and e.posting_sequence = p.sequence
-        where p.kind in ('deposit', 'withdrawal', 'dividend')
+        where (p.kind in ('deposit', 'withdrawal', 'dividend')
+            or p.kind = 'reversal' and p.order_id is null)
           and e.unit = 'cash'
           and e.kind = 'available'
         union all

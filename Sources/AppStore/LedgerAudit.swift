@@ -14,6 +14,7 @@ package struct LedgerAudit {
     case balanced = "I1: entries of a posting add up to 0 in each unit"
     case chained = "I2: a balance is the one before plus the amount"
     case booked = "I2: a book is the sum of its entries"
+    case daily = "I2: what an account had on a day is the sum of its entries until then"
     case positive = "I3: nothing of an account's own is below 0"
     case position = "I4: a position is bought less sold, and corporate actions"
     case frozen = "I5: what is frozen is what open orders hold"

@@ -14,6 +14,9 @@ package struct HistoryPosting: Sendable {
   package var actionID: Int64?
   package var fill: HistoryFill?
   package var entries: [LedgerEntry] = []
+
+  /// Whether it takes back what a corporate action gave.
+  package var isActionReversal: Bool { kind == "reversal" && orderID == nil }
 }
 
 package struct HistoryFill: Sendable {
@@ -72,10 +75,10 @@ package struct LedgerHistory {
 
   /// Of one moment: a broker may run meanwhile.
   package func history(
-    of account: Int64, schedule: FeeSchedule
+    of account: Int64
   ) throws(AppStoreError) -> (orders: [HistoryOrder], postings: [HistoryPosting]) {
     try connection.inSnapshot { () throws(AppStoreError) in
-      (try orders(of: account, schedule: schedule), try postings(of: account))
+      (try orders(of: account), try postings(of: account))
     }
   }
 
@@ -108,14 +111,12 @@ package struct LedgerHistory {
       order by id
       """)
 
-  private func orders(
-    of account: Int64, schedule: FeeSchedule
-  ) throws(AppStoreError) -> [HistoryOrder] {
+  private func orders(of account: Int64) throws(AppStoreError) -> [HistoryOrder] {
     try connection.read(
       Self.readOrders, with: Self.parameters(account), context: Self.context
     ) { (row) throws(StoreError) in
       HistoryOrder(
-        ledger: try row.ledgerOrder(schedule: schedule), state: try row.named(\OrderState.name),
+        ledger: try row.ledgerOrder(), state: try row.named(\OrderState.name),
         body: try row.optionalText())
     }
   }

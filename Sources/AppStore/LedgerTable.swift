@@ -119,7 +119,8 @@ package struct LedgerTable {
     id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
     queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled, turnover,
     commission, stamp_duty, transfer_fee, frozen,
-    state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
+    state in ('held', 'accepted', 'partially_filled', 'pending_cancel'), commission_rate,
+    commission_min
     """
 
   private static let readOrders = Statement(
@@ -132,11 +133,9 @@ package struct LedgerTable {
       """)
 
   /// What the broker goes on from: books and open orders, as the last step left them.
-  /// - Parameters:
-  ///   - day: of accounts without a posting.
-  ///   - schedule: the broker's fees.
+  /// - Parameter day: of accounts without a posting.
   package func ledgers(
-    of accounts: [Int64], on day: TradingDay, schedule: FeeSchedule
+    of accounts: [Int64], on day: TradingDay
   ) throws(AppStoreError) -> [Int64: AccountLedger] {
     let parameters = Self.parameters(accounts)
     let balances = try balances(of: accounts)
@@ -146,7 +145,7 @@ package struct LedgerTable {
     }
     let orders = try connection.read(
       Self.readOrders, with: Self.parameters(accounts), context: Self.context
-    ) { (row) throws(StoreError) in try row.ledgerOrder(schedule: schedule) }
+    ) { (row) throws(StoreError) in try row.ledgerOrder() }
     let openOrders = Dictionary(grouping: orders, by: \.placed.account)
     var ledgers: [Int64: AccountLedger] = [:]
     for account in accounts {
@@ -234,7 +233,7 @@ extension PostgresRow {
   }
 
   /// The columns of `orderColumns`.
-  mutating func ledgerOrder(schedule: FeeSchedule) throws(StoreError) -> LedgerOrder {
+  mutating func ledgerOrder() throws(StoreError) -> LedgerOrder {
     let (id, account, symbol) = (try int64(), try int64(), try symbol())
     let placed = Order(
       id: id, account: account, symbol: symbol, side: try named(\Side.name),
@@ -245,11 +244,14 @@ extension PostgresRow {
     let settlesSameDay = try bool()
     guard let instrument = Instrument.classify(symbol) else { throw malformed() }
     let terms = FeeTerms(instrument: instrument, side: placed.side, day: try day())
+    let (filled, turnover) = (try numeric(), try numeric())
+    let paid = Fees(
+      commission: try numeric(), stampDuty: try numeric(), transferFee: try numeric())
+    let (frozen, isOpen) = (try numeric(), try bool())
     return LedgerOrder(
-      placed, worstPrice: worstPrice, settlesSameDay: settlesSameDay, schedule: schedule,
-      terms: terms, filled: try numeric(), turnover: try numeric(),
-      paid: Fees(
-        commission: try numeric(), stampDuty: try numeric(), transferFee: try numeric()),
-      frozen: try numeric(), isOpen: try bool())
+      placed, worstPrice: worstPrice, settlesSameDay: settlesSameDay,
+      schedule: FeeSchedule(commissionRate: try numeric(), commissionMin: try numeric()),
+      terms: terms, filled: filled, turnover: turnover, paid: paid, frozen: frozen,
+      isOpen: isOpen)
   }
 }

@@ -247,12 +247,32 @@ create table if not exists account (
   fill_model text not null,
   created_at timestamptz not null default now(),
   constraint account_name_is_short check (char_length(name) between 1 and 64),
-  constraint account_name_is_new unique (user_id, name),
   constraint account_currency_is_known check (currency in ('CNY', 'USD'))
 );
+-- Before version 7 no account was closed, and its name was taken for ever.
+alter table account add column if not exists closed_at timestamptz;
+alter table account drop constraint if exists account_name_is_new;
+create unique index if not exists account_name_is_new on account (user_id, name)
+where closed_at is null;
+create index if not exists account_user on account (user_id, created_at);
 comment on table account is 'Accounts of paper trading, each a world of its own.';
 comment on column account.rules_version is 'Of the exchange''s rules and fees.';
 comment on column account.fill_model is 'By which its orders fill: name and version.';
+comment on column account.closed_at is
+  'Since then it executes nothing, and another one may have its name; null: it is open.';
+
+create table if not exists user_day (
+  user_id bigint primary key references app_user on delete restrict,
+  day date not null,
+  commands bigint not null,
+  payments bigint not null,
+  alerts bigint not null
+);
+comment on table user_day is
+  'How much of what has a bound a user did on the newest day (UTC) on which there was any.';
+comment on column user_day.commands is 'Requests to the broker, those with a known key left out.';
+comment on column user_day.payments is 'Of them: deposits and withdrawals.';
+comment on column user_day.alerts is 'Alerts that were made, or made anew.';
 
 create table if not exists command (
   id bigint generated always as identity primary key,
@@ -270,13 +290,17 @@ create table if not exists command (
   constraint command_key_is_short check (octet_length(idempotency_key) between 1 and 128),
   constraint command_fingerprint_is_sha256 check (octet_length(fingerprint) = 32),
   constraint command_kind_is_known check (
-    kind in ('deposit', 'withdraw', 'order', 'cancel', 'replace', 'arm', 'disarm')),
+    kind in ('deposit', 'withdraw', 'order', 'cancel', 'replace', 'arm', 'disarm', 'close')),
   constraint command_body_is_small check (octet_length(body) between 1 and 4096),
   constraint command_answer_is_short check (octet_length(answer) <= 1024),
   constraint command_outcome_is_known check (outcome in ('done', 'refused')),
   constraint command_outcome_is_whole check (
     num_nulls(sequence, outcome, answer, answered_at) in (0, 4))
 );
+-- Before version 7 close was not known.
+alter table command drop constraint if exists command_kind_is_known;
+alter table command add constraint command_kind_is_known check (
+  kind in ('deposit', 'withdraw', 'order', 'cancel', 'replace', 'arm', 'disarm', 'close'));
 create index if not exists command_pending on command (id) where outcome is null;
 create index if not exists command_replacement
 on command (substring(body from '^replace order=([0-9]+)')) where kind = 'replace';
@@ -297,28 +321,55 @@ create table if not exists corporate_action (
   shares_per_share numeric,
   description text not null default '',
   posted_at timestamptz not null default now(),
-  constraint corporate_action_is_new unique (symbol, ex_day, kind),
   constraint corporate_action_kind_is_known check (kind in ('dividend', 'bonus')),
   constraint corporate_action_is_whole check (
     coalesce(cash_per_share > 0, kind <> 'dividend')
       and coalesce(shares_per_share > -1 and shares_per_share <> 0, kind <> 'bonus'))
 );
+-- Before version 7 a symbol had one of a kind and day.
+alter table corporate_action drop constraint if exists corporate_action_is_new;
+create index if not exists corporate_action_symbol on corporate_action (symbol, ex_day);
 comment on table corporate_action is 'What an operator posted: cash and shares per share held.';
 comment on column corporate_action.kind is 'dividend: cash; bonus: shares, splits included.';
 comment on column corporate_action.shares_per_share is
   'Shares added per share held: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
 
-create table if not exists corporate_action_booking (
+create table if not exists corporate_action_withdrawal (
   corporate_action_id bigint primary key references corporate_action on delete restrict,
+  withdrawn_at timestamptz not null default now()
+);
+comment on table corporate_action_withdrawal is
+  'What an operator took back: what is booked of one is reversed. Rows only come.';
+
+create table if not exists corporate_action_booking (
+  corporate_action_id bigint not null references corporate_action on delete restrict,
   trading_day date not null,
   accounts integer not null,
   booked_at timestamptz not null,
   constraint corporate_action_booking_is_some check (accounts >= 0)
 );
+-- Before version 7 none was reversed.
+alter table corporate_action_booking
+  add column if not exists is_reversal boolean not null default false,
+  drop constraint if exists corporate_action_booking_pkey,
+  add constraint corporate_action_booking_pkey primary key (corporate_action_id, is_reversal);
 comment on table corporate_action_booking is
   'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
 comment on column corporate_action_booking.accounts is
-  'That held the symbol when the ex-day began, and got something.';
+  'That held the symbol when the ex-day began, and got something, or gave it back.';
+comment on column corporate_action_booking.is_reversal is 'It was withdrawn after it was booked.';
+
+create table if not exists corporate_action_failure (
+  corporate_action_id bigint not null references corporate_action on delete restrict,
+  account_id bigint not null references account on delete restrict,
+  reason text not null,
+  tried_at timestamptz not null,
+  primary key (corporate_action_id, account_id),
+  constraint corporate_action_failure_is_short check (char_length(reason) <= 256)
+);
+comment on table corporate_action_failure is
+  'Accounts in which a corporate action, or its reversal, is not booked: shares or cash that it '
+  'takes are not there. Tried again when a day begins; gone once it is booked.';
 
 create table if not exists same_day_fund (
   symbol text primary key,
@@ -418,6 +469,10 @@ create index if not exists paper_order_account on paper_order (account_id, id);
 create index if not exists paper_order_day on paper_order (trading_day);
 create index if not exists paper_order_purchase on paper_order (queue_purchase_id)
 where queue_purchase_id is not null;
+-- Before version 7 all orders had these.
+alter table paper_order
+  add column if not exists commission_rate numeric not null default 0.00025,
+  add column if not exists commission_min numeric not null default 5.00;
 comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
 comment on column paper_order.worst_price is
   'By which cash is frozen: the limit, or what protects an order without one. Null: any.';
@@ -425,6 +480,8 @@ comment on column paper_order.trading_day is
   'On which it is in the book. One that lives for days is a new one each day: turnover, fees and '
   'frozen are of that day.';
 comment on column paper_order.settles_same_day is 'Shares bought may be sold on the same day.';
+comment on column paper_order.commission_rate is
+  'Of the money moved: the setting when it was accepted. The least of a day is commission_min.';
 comment on column paper_order.turnover is 'Price × quantity of its fills, exact.';
 comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
 
@@ -465,7 +522,7 @@ create table if not exists posting (
   constraint posting_command_is_named check (
     (kind in ('deposit', 'withdrawal')) = (command_id is not null)),
   constraint posting_order_is_named check (
-    kind not in ('acceptance', 'fill', 'end', 'reversal') or order_id is not null),
+    kind not in ('acceptance', 'fill', 'end') or order_id is not null),
   constraint posting_action_is_named check (
     (kind in ('dividend', 'bonus')) = (corporate_action_id is not null)),
   constraint posting_reversal_refers check ((kind = 'reversal') = (refers_to is not null)),
@@ -474,14 +531,21 @@ create table if not exists posting (
   constraint posting_refers_to_posting
     foreign key (account_id, refers_to) references posting on delete restrict
 );
+-- Before version 7 fills alone were reversed.
+alter table posting drop constraint if exists posting_order_is_named;
+alter table posting add constraint posting_order_is_named check (
+  kind not in ('acceptance', 'fill', 'end') or order_id is not null);
 create unique index if not exists posting_of_command on posting (command_id)
 where command_id is not null;
 create unique index if not exists posting_of_action on posting (account_id, corporate_action_id)
 where corporate_action_id is not null;
+create index if not exists posting_of_any_action on posting (corporate_action_id)
+where corporate_action_id is not null;
 create index if not exists posting_of_order on posting (order_id) where order_id is not null;
 comment on table posting is 'What changed balances. Rows only come.';
 comment on column posting.sequence is 'Of the account''s postings, from 1 without a gap.';
-comment on column posting.refers_to is 'The fill that a reversal takes back.';
+comment on column posting.refers_to is
+  'The fill that a reversal takes back; without an order, the dividend or bonus.';
 
 create table if not exists entry (
   account_id bigint not null,
@@ -523,6 +587,20 @@ comment on table book is 'Balances. Only entries change them.';
 comment on column book.kind is
   'Own: available, frozen, sellable, today (bought, not to be sold yet). The others are the far '
   'side of what came and went, a set of them per account.';
+
+create table if not exists day_balance (
+  account_id bigint not null references account on delete restrict,
+  unit text not null,
+  trading_day date not null,
+  balance numeric not null,
+  paid_in numeric not null,
+  primary key (account_id, unit, trading_day)
+);
+comment on table day_balance is
+  'What accounts had when a trading day ended: a row for each unit and day on which that changed. '
+  'Only entries change them.';
+comment on column day_balance.balance is 'Of the account''s own books of the unit together.';
+comment on column day_balance.paid_in is 'All that was paid in until then, less what was paid out.';
 
 create table if not exists order_event (
   order_id bigint not null references paper_order on delete restrict,
@@ -700,7 +778,9 @@ select
   p.refers_to
 from posting p
 left join paper_order o on o.id = p.order_id
-left join corporate_action a on a.id = p.corporate_action_id
+left join posting r on r.account_id = p.account_id
+  and r.sequence = p.refers_to
+left join corporate_action a on a.id = coalesce(p.corporate_action_id, r.corporate_action_id)
 left join fill f on f.account_id = p.account_id
   and f.posting_sequence = coalesce(p.refers_to, p.sequence)
 where p.kind not in ('acceptance', 'end', 'settlement');
@@ -776,10 +856,51 @@ begin
       errcode = 'integrity_constraint_violation',
       message = 'a balance is not the one before plus the amount: "entry_balance_is_chained"';
   end if;
+  -- The books have what the last of the days ends with; the ones before it lack what came later.
+  insert into day_balance (account_id, unit, trading_day, balance, paid_in)
+  select
+    s.account_id,
+    s.unit,
+    s.trading_day,
+    b.balance - coalesce(sum(s.change) over later, 0),
+    b.paid_in - coalesce(sum(s.paid) over later, 0)
+  from (
+    select
+      a.account_id,
+      a.unit,
+      p.trading_day,
+      coalesce(sum(a.amount) filter (
+        where a.kind in ('available', 'frozen', 'sellable', 'today')), 0) as change,
+      coalesce(-sum(a.amount) filter (where a.kind = 'world'), 0) as paid
+    from added a
+    join posting p on p.account_id = a.account_id
+      and p.sequence = a.posting_sequence
+    group by a.account_id, a.unit, p.trading_day
+  ) s
+  cross join lateral (
+    select
+      coalesce(sum(balance) filter (
+        where kind in ('available', 'frozen', 'sellable', 'today')), 0) as balance,
+      coalesce(-sum(balance) filter (where kind = 'world'), 0) as paid_in
+    from book
+    where account_id = s.account_id
+      and unit = s.unit
+  ) b
+  where s.change <> 0
+    or s.paid <> 0
+  window later as (
+    partition by s.account_id, s.unit
+    order by s.trading_day desc
+    rows between unbounded preceding and 1 preceding)
+  on conflict (account_id, unit, trading_day) do update
+  set
+    balance = excluded.balance,
+    paid_in = excluded.paid_in;
   return null;
 end
 $function$;
-comment on function book_entries is 'Adds entries to their books, and compares balance_after.';
+comment on function book_entries is
+  'Adds entries to their books and to the balances of their days, and compares balance_after.';
 
 create or replace function require_balance()
 returns trigger
@@ -840,10 +961,12 @@ as $function$
 begin
   if (old.id, old.account_id, old.command_id, old.queue_purchase_id, old.symbol, old.side,
       old.kind, old.time_in_force, old.quantity, old.limit_price, old.stop_price,
-      old.worst_price, old.settles_same_day, old.accepted_at)
+      old.worst_price, old.settles_same_day, old.accepted_at, old.commission_rate,
+      old.commission_min)
     is distinct from (new.id, new.account_id, new.command_id, new.queue_purchase_id, new.symbol,
       new.side, new.kind, new.time_in_force, new.quantity, new.limit_price, new.stop_price,
-      new.worst_price, new.settles_same_day, new.accepted_at)
+      new.worst_price, new.settles_same_day, new.accepted_at, new.commission_rate,
+      new.commission_min)
     or (old.state in ('filled', 'cancelled', 'expired', 'replaced') and new.state <> old.state)
   then
     raise exception using
@@ -854,6 +977,24 @@ begin
 end
 $function$;
 comment on function guard_order is 'What was ordered does not change, nor the state of an end.';
+
+create or replace function guard_account()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if old.closed_at is not null
+    or to_jsonb(old) - 'closed_at' is distinct from to_jsonb(new) - 'closed_at'
+  then
+    raise exception using
+      errcode = 'restrict_violation',
+      message = 'an account is closed once, and never changed: "account_is_constant"';
+  end if;
+  return new;
+end
+$function$;
+comment on function guard_account is 'The one change of an account is that it is closed.';
 
 create or replace function require_limit()
 returns trigger
@@ -888,13 +1029,16 @@ declare
   grown text;
 begin
   foreach grown in array array[
-    'posting', 'entry', 'order_event', 'fill', 'corporate_action', 'corporate_action_booking'
+    'posting', 'entry', 'order_event', 'fill', 'corporate_action', 'corporate_action_booking',
+    'corporate_action_withdrawal'
   ] loop
     execute format(
       'create or replace trigger only_grows before update or delete or truncate on %I '
       'for each statement execute function refuse_change()', grown);
   end loop;
-  foreach grown in array array['command', 'paper_order', 'queue_purchase', 'account', 'book'] loop
+  foreach grown in array array[
+    'command', 'paper_order', 'queue_purchase', 'account', 'book', 'day_balance'
+  ] loop
     execute format(
       'create or replace trigger is_kept before delete or truncate on %I '
       'for each statement execute function refuse_change()', grown);
@@ -907,6 +1051,33 @@ after insert on entry
 referencing new table as added
 for each statement
 execute function book_entries();
+
+-- Before version 7 the balances of days were summed from all entries whenever they were asked for.
+-- The trigger on entry is locked from here on: nobody writes any meanwhile.
+insert into day_balance (account_id, unit, trading_day, balance, paid_in)
+select
+  account_id,
+  unit,
+  trading_day,
+  sum(change) over so_far,
+  sum(paid) over so_far
+from (
+  select
+    e.account_id,
+    e.unit,
+    p.trading_day,
+    coalesce(sum(e.amount) filter (
+      where e.kind in ('available', 'frozen', 'sellable', 'today')), 0) as change,
+    coalesce(-sum(e.amount) filter (where e.kind = 'world'), 0) as paid
+  from entry e
+  join posting p on p.account_id = e.account_id
+    and p.sequence = e.posting_sequence
+  where not exists (select from day_balance)
+  group by e.account_id, e.unit, p.trading_day
+) s
+where change <> 0
+  or paid <> 0
+window so_far as (partition by account_id, unit order by trading_day);
 
 drop trigger if exists posting_is_balanced on posting;
 create constraint trigger posting_is_balanced
@@ -925,6 +1096,11 @@ before update on paper_order
 for each row
 execute function guard_order();
 
+create or replace trigger account_is_constant
+before update on account
+for each row
+execute function guard_account();
+
 create or replace trigger fill_is_within_limit
 after insert on fill
 referencing new table as added
@@ -938,6 +1114,11 @@ execute function notify_channel('candled_app_command');
 
 create or replace trigger corporate_action_posted
 after insert on corporate_action
+for each statement
+execute function notify_channel('candled_app_command');
+
+create or replace trigger corporate_action_withdrawn
+after insert on corporate_action_withdrawal
 for each statement
 execute function notify_channel('candled_app_command');
 
@@ -1500,10 +1681,12 @@ begin
     app_user, token, preference, watchlist, watchlist_item, webhook
   to candled_app;
   grant select, insert on
-    account, posting, entry, order_event, fill, corporate_action, corporate_action_booking
+    posting, entry, order_event, fill, corporate_action, corporate_action_booking,
+    corporate_action_withdrawal
   to candled_app;
+  grant select, insert, update, delete on corporate_action_failure to candled_app;
   grant select, insert, update on
-    command, paper_order, queue_purchase, holding_trigger
+    account, user_day, command, paper_order, queue_purchase, holding_trigger
   to candled_app;
   grant select, insert, update, delete on same_day_fund to candled_app;
   grant select, update on gateway_lease, broker_cursor to candled_app;
@@ -1513,7 +1696,7 @@ begin
   grant select, insert, update on order_progress to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
-  grant select on book, transaction_log, outbox, outbox_cursor, epoch to candled_app;
+  grant select on book, day_balance, transaction_log, outbox, outbox_cursor, epoch to candled_app;
   grant execute on function schema_objects() to candled_app;
   grant execute on function begin_epoch() to candled_app;
 end

@@ -101,28 +101,37 @@ extension Broker {
     try store(next)
   }
 
-  /// Whether the ex-day of one that is not booked has begun.
+  /// Whether there is one whose ex-day has begun, and of which something is left to do now.
   func isActionDue(_ session: Session) throws(AppStoreError) -> Bool {
     guard let state else { return false }
-    return try unbookedActions(session).contains { $0.exDay <= state.day }
+    return try unfinishedActions(session).contains { state.isDue($0) }
   }
 
-  private func unbookedActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
+  private func unfinishedActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {
     if !booksActions { return [] }
-    if let unbooked { return unbooked }
-    let actions = try session.table.unbookedActions()
-    unbooked = actions
+    if let unfinished { return unfinished }
+    let actions = try session.table.unfinishedActions()
+    unfinished = actions
     return actions
   }
 
   private func bookActions(
     on next: inout BrokerState, over session: Session
   ) throws(AppStoreError) {
-    for action in try unbookedActions(session) where action.exDay <= next.day {
-      let holders = try session.table.holders(of: action.symbol, before: action.exDay)
-      try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
-      next.book(action, for: holders)
+    for action in try unfinishedActions(session) where next.isDue(action) {
+      if action.withdrawnAt == nil {
+        var holders = try session.table.holders(of: action.symbol, before: action.exDay)
+        if action.bookedOn != nil { holders = holders.filter { action.failed.contains($0.key) } }
+        try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
+        next.book(action, for: holders)
+      } else {
+        let postings = try session.table.postings(ofAction: action.id)
+        let accounts = Set(postings.map(\.accountID))
+        try next.addAccounts(accounts, from: session.table, ledgers: session.books)
+        next.reverse(action, postings)
+      }
     }
+    next.rules.triesFailedActions = false
   }
 
   private func newestRows(
@@ -172,8 +181,7 @@ extension Broker {
       }
       try session.table.write(step)
     }
-    let booked = Set(step.bookings.map(\.actionID))
-    unbooked?.removeAll { booked.contains($0.id) }
+    if !step.bookings.isEmpty || !step.failures.isEmpty { unfinished = nil }
     state = next
     watched = next.watched
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))

@@ -33,8 +33,8 @@ package final class Broker {
   var watched: Set<Symbol> = []
   /// Until the database refuses one of them.
   var booksActions = true
-  /// Corporate actions that wait for their ex-day; nil: not read since something was notified.
-  var unbooked: [CorporateAction]?
+  /// Corporate actions of which something is left to do; nil: not read since there was news.
+  var unfinished: [CorporateAction]?
   /// Kept when this broker ends.
   private(set) var clock: ServerClock
   /// When no command waited; nil: not since this broker began.
@@ -123,7 +123,7 @@ package final class Broker {
   package func look() throws(AppStoreError) -> Bool {
     guard let session, session.lease.term != nil else { return false }
     do throws(AppStoreError) {
-      unbooked = nil
+      unfinished = nil
       try beat()
       try readClock(session)
       guard try load(session) else { return false }
@@ -239,7 +239,8 @@ package final class Broker {
     }
     try readCalendar(session)
     state = try BrokerState(
-      from: session.table, ledgers: session.books, at: now, calendar: calendar
+      from: session.table, ledgers: session.books, at: now, calendar: calendar,
+      schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
     state?.uncovered.inputsMax = options.uncoveredInputsMax
     watched = state?.watched ?? []

@@ -1,6 +1,7 @@
 /// How a broker is run.
 
 import Market
+import PaperTrading
 
 package struct BrokerOptions: Sendable {
   /// A libpq URL or keyword string of a member of `candled_app`.
@@ -13,6 +14,8 @@ package struct BrokerOptions: Sendable {
   package var counter: (@Sendable () -> Int64)?
   /// Of a simulated market: then the exchange's clock is the daemon's, not the server's.
   package var followsDaemonClock = false
+  /// The commission of orders that are accepted from now on.
+  package var schedule = FeeSchedule.standard
   /// So many inputs of the fill model may be in no checkpoint before the oldest are put into one: a
   /// few sweeps of 1,000 instruments.
   package var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax

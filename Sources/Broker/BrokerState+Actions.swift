@@ -4,26 +4,79 @@ import PaperTrading
 
 /// Dividends and bonuses.
 extension BrokerState {
+  /// Whether an unfinished action is to be booked now, or taken back.
+  func isDue(_ action: CorporateAction) -> Bool {
+    action.exDay <= day && (!action.isBooked || rules.triesFailedActions)
+  }
+
   /// Books what each account gets for what it held when the ex-day began. Where shares are merged,
   /// open sales end: their shares are frozen.
+  /// - Parameter holders: all of them, or those in which it is not booked yet.
   mutating func book(_ action: CorporateAction, for holders: [Int64: ExactDecimal]) {
     var count = 0
     for (account, held) in holders.sorted(by: { $0.key < $1.key }) {
       guard let amount = action.terms.amount(for: held) else { continue }
       if amount.isNegative { endSales(of: action.symbol, in: account) }
-      guard var ledger = ledgers[account] else { continue }
-      do throws(LedgerRefusal) {
-        let posting = try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
-        ledgers[account] = ledger
-        post(posting, of: account, action: action.id)
-        count += 1
-      } catch {
-        complaints.append(
-          "corporate action \(action.id) is not booked in account \(account): \(error)")
+      let isBooked = change(account, by: action) { (ledger) throws(LedgerRefusal) in
+        try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
       }
+      if isBooked { count += 1 }
     }
+    note(action, accounts: count, isReversal: false)
+  }
+
+  /// Takes back what an action gave. Open sales end where they hold the shares.
+  mutating func reverse(_ action: CorporateAction, _ postings: [CorporateActionPosting]) {
+    var count = 0
+    for posting in postings {
+      let (account, amount) = (posting.accountID, posting.amount)
+      let unit = LedgerUnit.shares(action.symbol)
+      if action.terms.kind == .bonus, let ledger = ledgers[account],
+        ledger.balance(unit, .sellable) < amount
+      {
+        endSales(of: action.symbol, in: account)
+      }
+      let isReversed = change(account, by: action) { (ledger) throws(LedgerRefusal) in
+        try ledger.reverse(
+          action.terms.kind, amount: amount, of: action.symbol, posting: posting.sequence)
+      }
+      if isReversed { count += 1 }
+    }
+    // In which there is nothing to take back.
+    for account in action.failed.subtracting(postings.map(\.accountID)) {
+      step.failures[CorporateActionFailure(actionID: action.id, accountID: account)] = .some(nil)
+    }
+    note(action, accounts: count, isReversal: true)
+  }
+
+  /// What fails in one account stays open there.
+  private mutating func change(
+    _ account: Int64, by action: CorporateAction,
+    _ body: (inout AccountLedger) throws(LedgerRefusal) -> Posting
+  ) -> Bool {
+    guard var ledger = ledgers[account] else { return false }
+    let place = CorporateActionFailure(actionID: action.id, accountID: account)
+    do throws(LedgerRefusal) {
+      let posting = try body(&ledger)
+      ledgers[account] = ledger
+      let isReversal = action.withdrawnAt != nil
+      post(posting, of: account, action: isReversal ? nil : action.id)
+      if action.failed.contains(account) { step.failures[place] = .some(nil) }
+      return true
+    } catch {
+      step.failures[place] = "\(error)"
+      complaints.append(
+        "corporate action \(action.id) is not booked in account \(account): \(error)")
+      return false
+    }
+  }
+
+  /// Once each: what is tried again in some accounts is booked.
+  private mutating func note(_ action: CorporateAction, accounts: Int, isReversal: Bool) {
+    if (isReversal ? action.reversedOn : action.bookedOn) != nil { return }
     step.bookings.append(
-      CorporateActionBooking(actionID: action.id, day: day, accounts: count, at: now))
+      CorporateActionBooking(
+        actionID: action.id, day: day, accounts: accounts, isReversal: isReversal, at: now))
   }
 
   private mutating func endSales(of symbol: Symbol, in account: Int64) {
@@ -33,5 +86,23 @@ extension BrokerState {
       }
       withdraw(id, as: .cancelled)
     }
+  }
+}
+
+// MARK: - Accounts that are closed
+
+extension BrokerState {
+  /// Ends all orders and queue purchases of an account, at once; what it has stays in its books,
+  /// and nothing changes them any more but the days and its corporate actions.
+  mutating func close(account: Int64) {
+    for id in orders.keys.sorted() {
+      guard let order = orders[id], order.placed.account == account, order.row.ledger.isOpen else {
+        continue
+      }
+      withdraw(id, as: .cancelled)
+    }
+    for id in purchases.open(of: account) { set(.cancelled, ofPurchase: id) }
+    accounts[account]?.isClosed = true
+    step.closed.append(account)
   }
 }

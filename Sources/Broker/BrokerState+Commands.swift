@@ -51,9 +51,10 @@ extension BrokerState {
       guard let request = command.request else {
         throw CommandRefusal("unknown", "this version of the broker does not know the command")
       }
-      guard accounts[command.accountID] != nil else {
+      guard let account = accounts[command.accountID] else {
         throw CommandRefusal("account", "there is no such account")
       }
+      if account.isClosed { throw CommandRefusal("closed", "the account is closed") }
       if request.isForMarket { try requireMoment(of: command) }
       switch request {
       case .deposit, .withdraw: return (true, try move(request, command: command))
@@ -63,6 +64,9 @@ extension BrokerState {
         return (true, try replace(id, by: change, command: command, row: row))
       case .arm(let purchase): return (true, try arm(purchase, command: command, row: row))
       case .disarm(let id): return (true, try disarm(id, of: command.accountID))
+      case .close:
+        close(account: command.accountID)
+        return (true, "account=\(command.accountID)")
       }
     } catch {
       return (false, "\(error)")
@@ -146,9 +150,9 @@ extension BrokerState {
   }
 
   private func requireRoom(in account: Int64) throws(CommandRefusal) {
-    let user = accounts[account]?.userID
+    guard let user = accounts[account]?.userID else { return }
     var (ofAccount, ofUser) = (0, 0)
-    for (id, other) in accounts where other.userID == user {
+    for id in accounts.accounts(ofUser: user) {
       let count = (ledgers[id]?.openOrders.count ?? 0) + purchases.armedCount(of: id)
       ofUser += count
       if id == account { ofAccount += count }
@@ -218,7 +222,7 @@ extension BrokerState {
       let accepted = try ledger.accept(
         LedgerOrder(
           order, worstPrice: acceptance.bound, settlesSameDay: traded.sellsSameDay,
-          schedule: Self.schedule,
+          schedule: rules.schedule,
           terms: FeeTerms(instrument: instrument, side: order.side, day: day)))
       return Placed(
         accepted: accepted, resting: resting(order, acceptance: acceptance, row: row?.market),

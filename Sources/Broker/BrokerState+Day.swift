@@ -93,6 +93,7 @@ extension BrokerState {
     }
     day = next
     step.day = next
+    rules.triesFailedActions = true
     step.inputs = []
     (newest.place, instruments, fills, uncovered.places) = (0, [:], [:], [:])
     if isAgain {

@@ -10,15 +10,17 @@ extension BrokerState {
   /// - Throws: `store`.
   init(
     from table: BrokerTable, ledgers books: LedgerTable, at now: Timestamp,
-    calendar: TradingCalendar, beat: () throws(AppStoreError) -> Void
+    calendar: TradingCalendar, schedule: FeeSchedule,
+    beat: () throws(AppStoreError) -> Void
   ) throws(AppStoreError) {
     let cursor = try table.cursor()
-    self.init(day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now)
+    self.init(
+      day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now, schedule: schedule)
     if cursor.day == nil { step.day = day }
     rules.sameDayFunds = try table.sameDayFunds()
     feed.sequence = cursor.quoteSequence
     (newest.order, newest.purchase) = (cursor.newestOrder, cursor.newestPurchase)
-    for (row, fills, events) in try table.orders(on: day, schedule: Self.schedule) {
+    for (row, fills, events) in try table.orders(on: day) {
       let (id, symbol) = (row.ledger.id, row.ledger.placed.symbol)
       orders[id] = PaperOrder(row: row, fills: fills, events: events)
       guard row.ledger.isOpen else { continue }
@@ -91,7 +93,7 @@ extension BrokerState {
     let missing = ids.filter { accounts[$0] == nil }.sorted()
     if missing.isEmpty { return }
     for account in try table.accounts(missing) { accounts[account.id] = account }
-    let loaded = try books.ledgers(of: missing, on: day, schedule: Self.schedule)
+    let loaded = try books.ledgers(of: missing, on: day)
     for (id, var ledger) in loaded where accounts[id] != nil {
       // Of a day that was begun by a wrong clock.
       if ledger.tradingDay > day { ledger.reopen(day) }

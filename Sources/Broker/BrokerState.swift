@@ -7,7 +7,7 @@ import PaperTrading
 struct BrokerState: Sendable {
   var rules: DayRules
   var ledgers: [Int64: AccountLedger] = [:]
-  var accounts: [Int64: BrokerAccount] = [:]
+  var accounts = AccountSet()
   /// Open ones, and those that ended on the day.
   var orders: [Int64: PaperOrder] = [:]
   var openOrders: [Symbol: Set<Int64>] = [:]
@@ -35,9 +35,13 @@ struct BrokerState: Sendable {
     var placed: [Int64: Int] = [:]
   }
 
-  /// The day, and what no code shows of instruments on it.
+  /// The day, and what no code shows of it.
   struct DayRules: Sendable {
     var day: TradingDay
+    /// Of orders that are accepted from now on: each keeps its own.
+    var schedule: FeeSchedule
+    /// Corporate actions that failed in accounts are tried once a day, and when one begins to lead.
+    var triesFailedActions = true
     /// An operator's list, which prevails over ours: from which day on what is bought may be sold
     /// on the same day.
     var sameDayFunds: [Symbol: TradingDay] = [:]
@@ -61,11 +65,10 @@ struct BrokerState: Sendable {
     let evidence: String
   }
 
-  static let schedule = FeeSchedule.standard
   static let market = "cn"
 
-  init(day: TradingDay, now: Timestamp) {
-    rules = DayRules(day: day)
+  init(day: TradingDay, now: Timestamp, schedule: FeeSchedule) {
+    rules = DayRules(day: day, schedule: schedule)
     clock = Clock(now: now)
   }
 

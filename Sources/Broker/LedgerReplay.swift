@@ -26,12 +26,13 @@ package struct LedgerReplay {
     var differences = try audit.findings().map(\.description)
     var actions = try postedActions()
     // What is booked from now on may be missing in accounts that were read before.
-    let booked = actions.values.filter { $0.booking != nil }.sorted { $0.id < $1.id }
+    let booked = actions.values.filter(\.isBooked).sorted { $0.id < $1.id }
     for account in try history.accounts() {
-      let (orders, postings) = try history.history(of: account, schedule: BrokerState.schedule)
-      if postings.contains(where: { $0.actionID.map { actions[$0] == nil } ?? false }) {
-        actions = try postedActions()
+      let (orders, postings) = try history.history(of: account)
+      let isNewer = postings.contains { posting in
+        posting.actionID.map { actions[$0] == nil } ?? posting.isActionReversal
       }
+      if isNewer { actions = try postedActions() }
       var replay = AccountReplay(account: account, posted: actions)
       for order in orders { replay.expect(order) }
       for posting in postings { replay.take(posting) }
@@ -66,7 +67,8 @@ private struct AccountReplay {
   private var fills: [Int64: Posting] = [:]
   /// What was added to holdings, or taken, on which day.
   private var moved: [Symbol: [(day: TradingDay, shares: ExactDecimal)]] = [:]
-  private var actions: Set<Int64> = []
+  /// By posting, what corporate actions gave, and was not taken back.
+  private var given: [Int64: (action: CorporateAction, amount: ExactDecimal)] = [:]
 
   init(account: Int64, posted: [Int64: CorporateAction]) {
     self.account = account
@@ -130,6 +132,12 @@ private struct AccountReplay {
     case ("acceptance", _): return try accept(posting, on: &ledger)
     case ("fill", _): return try fill(posting, on: &ledger)
     case ("end", _): return note(try ledger.end(posting.orderID ?? 0))
+    case ("reversal", _) where posting.isActionReversal:
+      guard let (action, amount) = given.removeValue(forKey: posting.refersTo ?? 0),
+        action.withdrawnAt != nil
+      else { break }
+      return try ledger.reverse(
+        action.terms.kind, amount: amount, of: action.symbol, posting: posting.refersTo ?? 0)
     case ("reversal", _):
       guard let fill = fills[posting.refersTo ?? 0] else { break }
       let order = orders[posting.orderID ?? 0]
@@ -139,7 +147,7 @@ private struct AccountReplay {
         action.terms.kind.rawValue == posting.kind, action.exDay <= posting.day,
         let amount = due(of: action)
       else { break }
-      actions.insert(action.id)
+      given[posting.sequence] = (action, amount)
       return try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
     default: break
     }
@@ -158,9 +166,19 @@ private struct AccountReplay {
     return action.terms.amount(for: held)
   }
 
+  /// - Parameter booked: actions that were booked, or taken back, before the account was read.
   mutating func require(_ booked: [CorporateAction]) {
-    for action in booked where !actions.contains(action.id) && due(of: action) != nil {
-      differ("corporate action \(action.id) is booked, but not here")
+    let here = Set(given.values.map(\.action.id))
+    for action in booked where !action.failed.contains(account) {
+      if action.withdrawnAt != nil {
+        if here.contains(action.id) {
+          differ("corporate action \(action.id) is not taken back here")
+        }
+      } else if !here.contains(action.id), posted[action.id]?.withdrawnAt == nil,
+        due(of: action) != nil
+      {
+        differ("corporate action \(action.id) is booked, but not here")
+      }
     }
   }
 

@@ -47,6 +47,11 @@ struct PurchaseSet: Sendable {
     (armedOfSymbol[symbol] ?? []).sorted().compactMap { rows[$0] }
   }
 
+  /// In the order of their arming.
+  func open(of account: Int64) -> [Int64] {
+    rows.values.filter { $0.purchase.account == account }.map(\.purchase.id).sorted()
+  }
+
   func armedCount(of account: Int64) -> Int { armedOfAccount[account] ?? 0 }
 
   func isEmpty(of account: Int64) -> Bool { openOfAccount[account] == nil }

@@ -145,6 +145,28 @@ extension Setting where Value == Int {
   }
 }
 
+extension Setting where Value == ExactDecimal {
+  /// A decimal from 0 on, in quotes: a bare fraction is read as a binary one.
+  static func decimal(
+    _ key: String, default defaultValue: ExactDecimal, places: UInt8, max: ExactDecimal,
+    help: String
+  ) -> Self {
+    let bounds = "0…\(max), \(places) decimal places at most"
+    return Setting(
+      key, kind: "decimal", default: defaultValue, range: bounds, help: help,
+      print: { $0.description.quoted },
+      read: { input in
+        guard case .string(let text) = input, let value = try? ExactDecimal(text),
+          !value.isNegative, value <= max, value.normalized.scale <= places
+        else {
+          throw SettingMismatch(
+            expected: "a decimal such as \"\(defaultValue)\", in quotes, in \(bounds)")
+        }
+        return value
+      })
+  }
+}
+
 extension Setting where Value == Bool {
   static func boolean(_ key: String, default defaultValue: Bool, help: String) -> Self {
     Setting(

@@ -156,6 +156,14 @@ package struct GatewaySettings: Sendable {
   package let gatewayBrokerClock = Setting.boolean(
     "gateway.broker_follows_daemon", default: false,
     help: "Take the daemon's clock for the exchange's: of a simulated market.")
+  package let gatewayCommissionRate = Setting.decimal(
+    "gateway.commission_rate", default: ExactDecimal(units: 25, scale: 5), places: 6,
+    max: ExactDecimal(units: 1, scale: 2),
+    help: "Commission of paper orders accepted from then on, a part of the money: 0.025 %.")
+  package let gatewayCommissionMin = Setting.decimal(
+    "gateway.commission_min", default: ExactDecimal(units: 500, scale: 2), places: 2,
+    max: ExactDecimal(1_000),
+    help: "The least commission of a paper order and day. What is accepted keeps its own.")
   package let gatewayWebhookPrivateNetworks = Setting.boolean(
     "gateway.webhook_private_networks", default: false,
     help: "Call webhooks in private networks, too, and at loopback without TLS.")

@@ -18,14 +18,16 @@ struct CorporateActionCommand: ParsableCommand {
       No source states what a share pays or gives. Holdings whose reference price shows an ex-day \
       are marked exUnbooked in the portfolio until it is posted here. The broker books each \
       posting once, on its ex-day or at once if that has passed, for what every account held when \
-      the ex-day began. Taxes are not taken. A posting cannot be taken back.
+      the ex-day began. Taxes are not taken. Where an account lacks the shares that a posting \
+      takes, it stays open there and is tried again each day.
       """,
       examples: [
         "candled-gateway corporate-action dividend sh600519 2026-06-19 27.673": "CNY a share",
         "candled-gateway corporate-action bonus sz000001 2026-06-19 0.3": "3 shares per 10",
+        "candled-gateway corporate-action withdraw 7": "number 7 was a mistake",
         "candled-gateway corporate-action list": "all of them, and which are booked",
       ]),
-    subcommands: [Dividend.self, Bonus.self, List.self])
+    subcommands: [Dividend.self, Bonus.self, Withdraw.self, List.self])
 
   struct Dividend: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,11 +70,40 @@ struct CorporateActionCommand: ParsableCommand {
     func run() throws { try posting.post(.bonus, to: options) }
   }
 
+  struct Withdraw: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Take a corporate action back.",
+      discussion: Help.discussion(
+        """
+        One that is not booked never will be; what is booked is reversed, in each account by a \
+        posting of its own. Where the cash is spent or the shares are sold it stays open, and is \
+        tried again each day. Actions behind it that were computed from its shares are not: \
+        withdraw them, too, and post them again.
+        """,
+        examples: [
+          "candled-gateway corporate-action withdraw 7": "its number is in corporate-action list"
+        ]))
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Argument(help: "Number of the action.")
+    var id: Int64
+
+    func run() throws {
+      try options.corporateActions().withdraw(id)
+      StandardError.writeLine(
+        "corporate action \(id) is withdrawn; the broker reverses what is booked of it")
+    }
+  }
+
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "List all corporate actions, and which are booked.",
       discussion: Help.discussion(
-        "In the order in which they were posted.",
+        """
+        In the order in which they were posted. accounts: that have it now; open: in which it, or \
+        its reversal, could not be booked so far.
+        """,
         examples: [
           "candled-gateway corporate-action list": "as a table",
           "candled-gateway corporate-action list --json": "one JSON object per action",
@@ -84,7 +115,10 @@ struct CorporateActionCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-      let columns = ["id", "symbol", "ex_day", "kind", "per_share", "posted", "booked", "accounts"]
+      let columns = [
+        "id", "symbol", "ex_day", "kind", "per_share", "posted", "booked", "withdrawn", "reversed",
+        "accounts", "open",
+      ]
       try StandardOutput.write(
         ResultWriter.text(
           format: json ? .jsonl : .table, columns: columns.map { ResultColumn($0) },
@@ -93,8 +127,10 @@ struct CorporateActionCommand: ParsableCommand {
               .text(String(action.id)), .text(action.symbol.description),
               .text(action.exDay.description), .text(action.terms.kind.rawValue),
               .text(action.terms.perShare.description), .text(action.postedAt.description),
-              action.booking.map { .text($0.day.description) } ?? .null,
-              action.booking.map { .text(String($0.accounts)) } ?? .null,
+              action.bookedOn.map { .text($0.description) } ?? .null,
+              action.withdrawnAt.map { .text($0.description) } ?? .null,
+              action.reversedOn.map { .text($0.description) } ?? .null,
+              .text(String(action.accounts)), .text(String(action.failed.count)),
             ]
           }))
     }
@@ -110,6 +146,9 @@ struct PostingArguments: ParsableArguments {
 
   @Argument(help: "For each share held.")
   var perShare: String
+
+  @Flag(help: "Post it beside others of the kind for that symbol and day.")
+  var another = false
 
   private var share: Symbol? {
     Symbol(anySpelling: symbol).flatMap { Instrument.classify($0)?.symbol }
@@ -142,7 +181,8 @@ struct PostingArguments: ParsableArguments {
   ) throws {
     let terms = try terms(kind)
     guard let symbol = share, let day = TradingDay(exDay) else { return }
-    let id = try options.corporateActions().add(terms, of: symbol, exDay: day)
+    let id = try options.corporateActions().add(
+      terms, of: symbol, exDay: day, isAnother: another)
     StandardError.writeLine("corporate action \(id) is posted; the broker books it")
   }
 }

@@ -7,6 +7,7 @@ import Commands
 import Gateway
 import Logging
 import Operations
+import PaperTrading
 
 struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
@@ -86,6 +87,9 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   ) throws -> BrokerService {
     var options = BrokerOptions(url: url, holder: GatewayLease.thisProcess)
     options.followsDaemonClock = settings.gatewayBrokerClock
+    options.schedule = FeeSchedule(
+      commissionRate: settings.gatewayCommissionRate,
+      commissionMin: settings.gatewayCommissionMin)
     return try BrokerService(options, log: log)
   }
 }

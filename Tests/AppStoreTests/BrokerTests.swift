@@ -33,7 +33,7 @@ import Testing
     let table = BrokerTable(connection)
     return try table.step(term: term) { (sequence) throws(AppStoreError) in
       let ledgers = try LedgerTable(connection).ledgers(
-        of: [account], on: Self.day, schedule: .standard)
+        of: [account], on: Self.day)
       var ledger = ledgers[account] ?? AccountLedger(tradingDay: Self.day)
       let pending = try table.pending(limit: 100)
       var step = BrokerStep()

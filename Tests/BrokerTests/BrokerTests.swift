@@ -182,7 +182,7 @@ import Testing
     let (url, account) = (exchange.database.url(role: "candled_app"), exchange.account)
     async let history = onOwnThread {
       try LedgerHistory(AppConnection(url: url, application: "verify")).history(
-        of: account, schedule: .standard)
+        of: account)
     }
     let blocked = """
       select count(*)

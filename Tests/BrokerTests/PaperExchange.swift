@@ -40,13 +40,15 @@ final class PaperExchange {
   }
 
   static func broker(
-    _ database: StoreDatabase, _ clock: Locked<Timestamp>, _ counter: Locked<Int64?> = Locked(nil)
+    _ database: StoreDatabase, _ clock: Locked<Timestamp>,
+    _ counter: Locked<Int64?> = Locked(nil), schedule: FeeSchedule = .standard
   ) -> Broker {
     var options = BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
       clock.withLock { $0 }
     }
     options.counter = { counter.withLock { $0 } ?? clock.withLock { $0 }.microseconds }
     options.uncoveredInputsMax = 16
+    options.schedule = schedule
     return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
@@ -62,10 +64,10 @@ final class PaperExchange {
     counter.withLock { $0 = ($0 ?? now) + Int64(seconds) * 1_000_000 }
   }
 
-  /// All that a process knew is gone.
-  func kill() {
+  /// All that a process knew is gone. The next one may have another setting.
+  func kill(schedule: FeeSchedule = .standard) {
     broker.drop()
-    broker = Self.broker(database, clock, counter)
+    broker = Self.broker(database, clock, counter, schedule: schedule)
   }
 
   func look() throws {

@@ -6,7 +6,7 @@ extension GoldenAnswerTests {
   private static let alpacaOrder = "0000000b-0000-8000-8000-00000000000"
 
   /// In this order: each builds on those before.
-  static let trading = accounts + orders + purchases + alpaca + alpacaWatchlists
+  static let trading = accounts + orders + purchases + alpaca + alpacaWatchlists + closing
 
   private static let accounts = [
     Case("trade-no-account", "/v1/account", status: 404),
@@ -81,6 +81,12 @@ extension GoldenAnswerTests {
     Case("alpaca-portfolio-history", "/v2/account/portfolio/history?period=1M&timeframe=1D"),
     Case(
       "alpaca-order-no-shares", "/v2/positions/sh600000", status: 403, method: .delete),
+  ]
+
+  private static let closing = [
+    Case("trade-account-reset", "/v1/accounts/1/reset", status: 201, method: .post),
+    Case("trade-account-closed", "/v1/accounts/2", status: 204, method: .delete),
+    Case("trade-account-unknown", "/v1/accounts/99", status: 404, method: .delete),
   ]
   private static let alpacaList = "/v2/watchlists/0000000d-0000-8000-8000-000000000001"
 

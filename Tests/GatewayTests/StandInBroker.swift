@@ -13,7 +13,7 @@ actor StandInBroker {
     "model=certain/1 basis=passive side=buy after=2026-07-06/34200/1 front=500"
 
   private let connection: AppConnection
-  private let day: TradingDay
+  private var day: TradingDay
   private var rows: [Int64: OrderRow] = [:]
   private var counts: [Int64: Int32] = [:]
   private var newest: Int64 = 0
@@ -68,6 +68,12 @@ actor StandInBroker {
     }
   }
 
+  /// Another day begins: what was bought may be sold.
+  func begin(_ day: TradingDay, in account: Int64) throws {
+    self.day = day
+    try settle(account)
+  }
+
   /// The next day begins: what was bought may be sold.
   func settle(_ account: Int64) throws {
     try change { (_, _) throws(AppStoreError) in
@@ -100,7 +106,7 @@ actor StandInBroker {
 
   private func ledger(of account: Int64) throws(AppStoreError) -> AccountLedger {
     let ledgers = try LedgerTable(connection).ledgers(
-      of: [account], on: day, schedule: .standard)
+      of: [account], on: day)
     return ledgers[account] ?? AccountLedger(tradingDay: day)
   }
 
@@ -153,6 +159,13 @@ actor StandInBroker {
     case .disarm(let id):
       statements.append("update queue_purchase set state = 'cancelled' where id = \(id)")
       return "purchase=\(id)"
+    case .close:
+      for (id, row) in rows.sorted(by: { $0.key < $1.key })
+      where row.ledger.isOpen && row.ledger.placed.account == command.accountID {
+        try end(id, as: .cancelled, event: .cancelled, of: command, in: &ledger)
+      }
+      step.closed.append(command.accountID)
+      return "account=\(command.accountID)"
     case nil: throw .overflow
     }
   }

@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import HTTPTypes
+import Market
 import NIOCore
 import NIOPosix
 import Operations
@@ -26,9 +27,12 @@ final class TradingFixture: Sendable {
   private let outboxFollower: DatabaseFollower
   private let valuing: Task<Void, Never>
 
-  init(hasBroker: Bool = true, commandMilliseconds: Int = 20_000) async throws {
+  /// - Parameter day: of the broker, until it begins another one.
+  init(
+    hasBroker: Bool = true, commandMilliseconds: Int = 20_000, day: TradingDay = StoreSamples.day
+  ) async throws {
     served = try await ServedFixture(commandMilliseconds: commandMilliseconds)
-    broker = try StandInBroker(served.database)
+    broker = try StandInBroker(served.database, day: day)
     let tokens = TokenTable(try AppConnection(url: served.database.url, application: "test"))
     func make(_ user: String, _ name: String, _ scopes: Set<TokenScope>) throws -> String {
       var generator = SystemRandomNumberGenerator()

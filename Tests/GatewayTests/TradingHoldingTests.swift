@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Market
+import NIOCore
 import PaperTrading
 import TestSupport
 import TestTraits
@@ -43,6 +44,96 @@ import Testing
     // Today is not over, and has no close: it is worth what the portfolio is now.
     let history = try await fixture.ask(.get, "/v1/portfolio/history?period=1y")
     #expect(history.text("days.0.value") == portfolio.text("value"), "\(history)")
+  }
+
+  @Test("the day's profit has what was sold, and fees, and leaves out what was paid in")
+  func profitOfTheDay() async throws {
+    let yesterday = StoreSamples.day.advanced(by: -3)
+    let fixture = try await TradingFixture(day: yesterday)
+    try await fixture.fund()
+    let bought = try await fixture.buy(1_000, limit: "10.01")
+    try await fixture.broker.fill(bought, quantity: 1_000, price: Self.price)
+    let stock = try await fixture.ask(.get, "/v1/stocks/sh600000")
+    let close = try ExactDecimal(try #require(stock.text("previousClose")))
+    let cash = try ExactDecimal(
+      try #require(try await fixture.ask(.get, "/v1/account").text("account.balance")))
+    let before = try (try cash + (try close * ExactDecimal(1_000))).rescaled(places: 2)
+    try await fixture.broker.begin(StoreSamples.day, in: 1)
+    // At 5 % above the close.
+    let price = try (close * ExactDecimal(units: 105, scale: 2)).rounded(places: 2)
+    let sale = try await fixture.ask(
+      .post, "/v1/orders",
+      """
+      {"stockSymbol":"sh600000","side":"sell","type":"limit","quantity":"1000","limitPrice":"1"}
+      """)
+    let id = try #require(sale.text("id").flatMap { Int64($0) }, "\(sale)")
+    try await fixture.broker.fill(id, quantity: 1_000, price: price)
+    let order = try await fixture.ask(.get, "/v1/orders/\(id)")
+    let fees = try ExactDecimal(try #require(order.text("order.fees")))
+    let gain = try (try (try price - close) * ExactDecimal(1_000) - fees).rescaled(places: 2)
+    #expect(gain.isPositive && fees.isPositive)
+    func shown() async throws -> [String?] {
+      let portfolio = try await fixture.ask(.get, "/v1/portfolio")
+      #expect(portfolio.count("stocks") == 0, "\(portfolio)")
+      let alpaca = try await fixture.ask(.get, "/v2/account")
+      return [portfolio.text("profitToday"), alpaca.text("last_equity")]
+    }
+    #expect(try await shown() == [gain.description, before.description])
+    _ = try await fixture.ask(
+      .post, "/v1/account/deposits", #"{"amount":"500.00","type":"bank"}"#, key: "more-money")
+    #expect(try await shown() == [gain.description, before.description])
+  }
+
+  @Test("an account's cash, holdings and equity are of one moment")
+  func oneMoment() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    let service = try #require(fixture.parts.trading)
+    let identity = Principal.Identity(tokenID: 1, userID: 1, scopes: [.account])
+    let account = try await service.account(nil, of: identity)
+    let id = try await fixture.buy(100, limit: "10.01")
+    try await fixture.broker.fill(id, quantity: 100, price: Self.price)
+    let answer = try await TradingRoutes(service: service).valued(account)
+    let bytes = try #require(answer.bytes)
+    let json = try JSONSerialization.jsonObject(with: Data(bytes.readableBytesView))
+    let whole = try #require(json as? [String: Any])
+    func decimal(_ text: Any?) throws -> ExactDecimal {
+      try ExactDecimal(try #require(text as? String))
+    }
+    let balance = try decimal((whole["account"] as? [String: Any])?["balance"])
+    #expect(balance != (try account.available + account.frozen))
+    #expect(try balance + decimal(whole["marketValue"]) == decimal(whole["equity"]))
+  }
+
+  @Test("a bonus and a dividend that are booked change the day's profit by nothing")
+  func exDayProfit() throws {
+    let day = StoreSamples.day
+    let symbol = StoreSamples.symbol(0)
+    let price = HoldingPrice(
+      day: day, last: ExactDecimal(units: 760, scale: 2),
+      previousClose: ExactDecimal(units: 760, scale: 2), yesterdayClose: ExactDecimal(10),
+      isStale: false)
+    // 3 per 10 and 0.12: 10.00 becomes 7.60.
+    let record = HoldingRecord(
+      symbol: symbol, quantity: ExactDecimal(1_300), bought: ExactDecimal(1_300),
+      paid: ExactDecimal(9_000), gainedToday: ExactDecimal(300), spentToday: ExactDecimal(-120),
+      isActionBooked: true)
+    #expect(try ValuedHolding(record, books: [:], price: price).profitToday.description == "0.00")
+    let opening = AccountOpening(
+      day: day,
+      balances: [
+        DayBalance(
+          day: day.advanced(by: -1), unit: .cash, balance: ExactDecimal(5),
+          paidIn: ExactDecimal(4)),
+        DayBalance(
+          day: day.advanced(by: -1), unit: .shares(symbol), balance: ExactDecimal(1_000),
+          paidIn: .zero),
+      ], booked: [symbol])
+    let before = try opening.value(at: [symbol: price])
+    #expect(before.equity == ExactDecimal(10_005) && before.paidIn == ExactDecimal(4))
+    var unbooked = opening
+    unbooked.booked = []
+    #expect(try unbooked.value(at: [symbol: price]).equity == ExactDecimal(7_605))
   }
 
   @Test("a holding has triggers of its own, in its account alone, and they stay when it is sold")
@@ -110,15 +201,15 @@ import Testing
   func history() throws {
     let first = StoreSamples.day
     let symbol = StoreSamples.symbol(0)
-    func change(_ day: Int, _ unit: LedgerUnit, _ amount: Int64, paid: Int64 = 0) -> DayBalance {
+    func balance(_ day: Int, _ unit: LedgerUnit, _ amount: Int64, paid: Int64 = 0) -> DayBalance {
       DayBalance(
-        day: first.advanced(by: day), unit: unit, change: ExactDecimal(amount),
-        deposited: ExactDecimal(paid))
+        day: first.advanced(by: day), unit: unit, balance: ExactDecimal(amount),
+        paidIn: ExactDecimal(paid))
     }
     let history = PortfolioHistory(
       [
-        change(0, .cash, 1_000, paid: 1_000), change(1, .cash, -500),
-        change(1, .shares(symbol), 50), change(3, .cash, 100, paid: 100),
+        balance(0, .cash, 1_000, paid: 1_000), balance(1, .cash, 500, paid: 1_000),
+        balance(1, .shares(symbol), 50), balance(3, .cash, 600, paid: 1_100),
       ],
       closes: [
         symbol: [
@@ -134,7 +225,7 @@ import Testing
     let earlier = try history.days(from: first, through: first.advanced(by: 2))
     #expect(earlier == Array(days.prefix(3)))
     let unpriced = PortfolioHistory(
-      [change(0, .cash, 9, paid: 9), change(1, .shares(symbol), 1)], closes: [:])
+      [balance(0, .cash, 9, paid: 9), balance(1, .shares(symbol), 1)], closes: [:])
     #expect(try unpriced.days(from: first, through: last).map(\.day) == [first])
   }
 

@@ -32,6 +32,50 @@ import Testing
     #expect(try await fixture.ask(.get, "/v1/accounts").count("accounts") == 20)
   }
 
+  @Test("a closed account ends what is open and is gone, and its reset has the same name")
+  func closing() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    let order = try await fixture.buy(100, limit: "10.01")
+    let reset = try await fixture.ask(.post, "/v1/accounts/1/reset", key: "again")
+    #expect(reset.status == 201 && reset.text("name") == "纸上", "\(reset)")
+    #expect(reset.text("id") != "1" && reset.text("balance") == "0")
+    let state = try await fixture.ask(.get, "/v1/orders/\(order)").text("order.state")
+    #expect(state == "cancelled")
+    // The same request is the same reset.
+    let same = try await fixture.ask(.post, "/v1/accounts/1/reset", key: "again")
+    #expect(same.status == 201 && same.text("id") == reset.text("id"), "\(same)")
+    let id = try #require(reset.text("id"))
+    #expect(try await fixture.ask(.get, "/v1/account?account=1").status == 404)
+    #expect(try await fixture.ask(.get, "/v1/accounts").count("accounts") == 1)
+    let foreign = try await fixture.ask(.delete, "/v1/accounts/\(id)", as: fixture.bob)
+    #expect(foreign.status == 404 && foreign.text("code") == "unknown_account")
+    #expect(try await fixture.ask(.delete, "/v1/accounts/\(id)", as: fixture.reader).status == 403)
+    let closed = try await fixture.ask(.delete, "/v1/accounts/\(id)", key: "close")
+    #expect(closed.status == 204 && closed.body.isEmpty, "\(closed)")
+    #expect(try await fixture.ask(.delete, "/v1/accounts/\(id)", key: "close").status == 204)
+    #expect(try await fixture.ask(.get, "/v1/accounts").count("accounts") == 0)
+    let money = #"{"amount":"1.00","type":"bank"}"#
+    let none = try await fixture.ask(.post, "/v1/account/deposits", money)
+    #expect(none.status == 404 && none.text("code") == "unknown_account")
+  }
+
+  @Test("what a user has too much of on a day is 429, with when to come again")
+  func dayLimit() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    try fixture.served.database.execute("update candled_app.user_day set payments = 1000")
+    let money = #"{"amount":"1.00","type":"bank"}"#
+    let reply = try await fixture.ask(.post, "/v1/account/deposits", money)
+    #expect(reply.status == 429 && reply.text("code") == "day_limit", "\(reply)")
+    #expect(
+      reply.text("title")
+        == "a user has at most 1000 deposits and withdrawals a day (UTC): go on tomorrow")
+    let wait = reply.headers[.retryAfter].flatMap { Int($0) } ?? 0
+    #expect((1...86_400).contains(wait))
+    #expect(try await fixture.ask(.get, "/v1/account").text("account.balance") == "1000000.00")
+  }
+
   @Test("money comes with a type, goes while it lasts, and is in the log, page by page")
   func money() async throws {
     let fixture = try await TradingFixture()

@@ -228,7 +228,7 @@ import Testing
     .cancel(order: 17),
     .replace(order: 3, OrderChange(quantity: ExactDecimal(200), limit: ExactDecimal(7))),
     .replace(order: 4, OrderChange(timeInForce: .goodTillCancelled, stop: ExactDecimal(9))),
-    .disarm(purchase: 5),
+    .disarm(purchase: 5), .close,
   ]
 
   @Test(arguments: requests) func `a request is its text and back`(_ request: CommandRequest) {

@@ -225,6 +225,9 @@ package struct LedgerCanaries: Sendable {
       invariant: .booked,
       sql: "update book set balance = balance + 1 where account_id = 1 and kind = 'world'"),
     Found(
+      invariant: .daily,
+      sql: "update day_balance set balance = balance + 1 where account_id = 1 and unit = 'cash'"),
+    Found(
       invariant: .positive,
       sql: "alter table book drop constraint book_is_not_overdrawn; "
         + "update book set balance = -0.01 where account_id = 1 and kind = 'available'"),

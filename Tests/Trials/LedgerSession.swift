@@ -141,7 +141,7 @@ struct LedgerSession {
           limit: request.limit?.whole(places: 3).map { Int($0) },
           isForDays: request.timeInForce == .goodTillCancelled,
           isSameDay: traded.settlesSameDay))
-    case .replace, .arm, .disarm, nil: return "unknown"
+    case .replace, .arm, .disarm, .close, nil: return "unknown"
     }
   }
 
@@ -202,7 +202,7 @@ struct LedgerSession {
   /// A broker that starts again must go on from the same books and orders.
   func compareReloaded() throws -> [String] {
     let loaded = try LedgerTable(connection).ledgers(
-      of: accounts, on: broker.day, schedule: .standard)
+      of: accounts, on: broker.day)
     return accounts.compactMap { account in
       guard let old = broker.ledgers[account], let new = loaded[account] else {
         return broker.ledgers[account] == nil ? nil : "account \(account) was not loaded"

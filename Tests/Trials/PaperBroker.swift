@@ -47,7 +47,7 @@ struct PaperBroker {
     let rate: Int64 = fault == .dearCommission ? 26 : 25
     schedule = FeeSchedule(
       commissionRate: ExactDecimal(units: rate, scale: 5), commissionMin: ExactDecimal(5))
-    ledgers = try LedgerTable(connection).ledgers(of: accounts, on: day, schedule: schedule)
+    ledgers = try LedgerTable(connection).ledgers(of: accounts, on: day)
   }
 
   private var now: Timestamp {
@@ -106,7 +106,7 @@ struct PaperBroker {
         let ended = try ledgers[account, default: Self.empty].end(id)
         record(ended, as: .cancelled, event: .cancelled)
         outcome.answer = "order=\(id)"
-      case .replace, .arm, .disarm, nil:
+      case .replace, .arm, .disarm, .close, nil:
         outcome = CommandOutcome(sequence: sequence, isDone: false, answer: "unknown")
       }
     } catch {

@@ -63,7 +63,7 @@ final class PaperClients: Sendable {
     var sent = 0
     while sent < count {
       let batch = (0..<min(Self.batch, count - sent)).map { _ in writer.next() }
-      let answers = try commands.send(batch.map(\.request))
+      let answers = try commands.send(batch.map(\.request), within: .none)
       sent += batch.count
       let ids = answers.compactMap(\.id)
       let outcomes = try commands.wait(for: ids, milliseconds: Self.waitMilliseconds)
@@ -111,7 +111,7 @@ final class PaperClients: Sendable {
           try commands.listenForOutcomes()
           isReady.withLock { $0 += 1 }
           while !gate.withLock({ $0 }) { usleep(100) }
-          let id = try commands.send([request]).first?.id ?? 0
+          let id = try commands.send([request], within: .none).first?.id ?? 0
           let outcome = try commands.wait(for: [id], milliseconds: Self.waitMilliseconds)[id]
           text = "\(id) \(outcome as Any)"
         } catch {

@@ -76,7 +76,7 @@ final class PaperTraders: Sendable {
           writer.next()
         }
       }
-      let sent = try commands.send(waiting)
+      let sent = try commands.send(waiting, within: .none)
       let ids = sent.compactMap(\.id)
       if ids.count < waiting.count { complain("a key of our own is in conflict") }
       let outcomes = try commands.wait(for: ids, milliseconds: Self.waitMilliseconds)

@@ -1,5 +1,7 @@
 import AppStore
 import HTTPTypes
+import Market
+import Platform
 import Postgres
 
 /// Why access control and a user's own things refuse a request. None of it holds what the client
@@ -70,6 +72,12 @@ extension Problem {
     case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts, .tooManyAccounts,
       .tooManyWebhooks:
       self.init(.conflict, code: "limit_reached", title: error.description)
+    case .tooManyOfDay:
+      let day = Int64(86_400_000_000)
+      let left = day - Timestamp(microseconds: SystemClock.realMicroseconds()).microseconds % day
+      self.init(
+        .tooManyRequests, code: "day_limit", title: error.description,
+        headers: [.retryAfter: String(left / 1_000_000 + 1)])
     case .tooLarge(let bytesMax): self = .bodyTooLarge(bytesMax: bytesMax)
     case .invalid(let field, let expected): self = .unstorable(field, expected: expected)
     }

@@ -57,6 +57,9 @@ package struct MarketState: Sendable {
   /// Whether anything was read yet.
   package var isLoaded: Bool { epoch != 0 }
 
+  /// The newest trading day of any quote.
+  package var quoteDay: TradingDay? { figures.lazy.compactMap { $0?.tradingDay }.max() }
+
   /// What the daemon's clock shows.
   /// - Parameter now: by this machine's clock.
   package func clock(at now: Timestamp) -> Timestamp {

@@ -74,7 +74,7 @@ package actor PortfolioFeed {
       let account = try await service.reading.run { (connection) throws(AppStoreError) in
         try AccountTable(connection, userID: version.userID).account(version.accountID)
       }
-      holdings = try await service.holdings(of: account)
+      holdings = try await service.holdings(of: account, in: state)
       kept = Known(version: version, readAt: .now, holdings: holdings)
     }
     var text = JSONWriter(capacity: 1_024)

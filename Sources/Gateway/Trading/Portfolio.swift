@@ -15,7 +15,7 @@ struct ValuedHolding: Sendable {
   let cost: ExactDecimal
   let value: ExactDecimal
   let profit: ExactDecimal
-  /// Since the close before, trades of today included.
+  /// Since the close before, trades of today included, without fees.
   let profitToday: ExactDecimal
 
   private static let cashPlaces: UInt8 = 2
@@ -37,7 +37,7 @@ struct ValuedHolding: Sendable {
     value = try (last * record.quantity).rescaled(places: Self.cashPlaces)
     profit = try value - cost
     let before = try record.quantity - record.gainedToday
-    let valueBefore = try (before * (price.previousClose ?? last))
+    let valueBefore = try (before * (price.before(isActionBooked: record.isActionBooked) ?? last))
       .rescaled(places: Self.cashPlaces)
     profitToday = try value - valueBefore - record.spentToday
   }
@@ -63,6 +63,35 @@ struct HoldingPrice: Sendable, Hashable {
   var yesterdayClose: ExactDecimal?
   /// Newer prices may exist that cannot be had now.
   var isStale: Bool
+
+  /// What a share was worth when the day began. With the cash or the shares of its ex-day, that is
+  /// the close; without them the reference price, which is lower by as much.
+  func before(isActionBooked: Bool) -> ExactDecimal? {
+    isActionBooked ? yesterdayClose ?? previousClose : previousClose
+  }
+}
+
+extension AccountOpening {
+  /// What it was worth, and what had been paid in until then.
+  func value(
+    at prices: [Symbol: HoldingPrice]
+  ) throws(ExactDecimalError) -> (equity: ExactDecimal, paidIn: ExactDecimal) {
+    var (equity, paidIn) = (ExactDecimal(units: 0, scale: 2), ExactDecimal.zero)
+    for row in balances {
+      paidIn = try paidIn + row.paidIn
+      guard case .shares(let symbol) = row.unit else {
+        equity = try equity + row.balance
+        continue
+      }
+      guard let price = prices[symbol] else { continue }
+      // Of an instrument that is not traded today the newest price is that of the day before.
+      let before =
+        price.day < day ? price.last : price.before(isActionBooked: booked.contains(symbol))
+      let each = before ?? price.last ?? .zero
+      equity = try equity + (try (each * row.balance).rescaled(places: 2))
+    }
+    return (equity, paidIn)
+  }
 }
 
 /// An account with all that it holds.
@@ -74,17 +103,24 @@ struct Portfolio: Sendable {
   let value: ExactDecimal
   let equity: ExactDecimal
   let profit: ExactDecimal
+  /// Of the whole account: what was sold today, fees and dividends included.
   let profitToday: ExactDecimal
+  /// When the day began.
+  let equityBefore: ExactDecimal
   let cost: ExactDecimal
 
-  init(_ account: PaperAccount, holdings: [ValuedHolding]) throws(ExactDecimalError) {
+  init(
+    _ account: PaperAccount, holdings: [ValuedHolding],
+    before: (equity: ExactDecimal, paidIn: ExactDecimal), paidIn: ExactDecimal
+  ) throws(ExactDecimalError) {
     self.account = account
     self.holdings = holdings
     cash = try account.available + account.frozen
     value = try Self.sum(holdings.map(\.value))
     equity = try cash + value
     profit = try Self.sum(holdings.map(\.profit))
-    profitToday = try Self.sum(holdings.map(\.profitToday))
+    equityBefore = before.equity
+    profitToday = try equity - before.equity - (try paidIn - before.paidIn)
     cost = try Self.sum(holdings.map(\.cost))
   }
 
@@ -110,6 +146,7 @@ struct AccountHoldings: Sendable {
   var account: PaperAccount
   let books: [Book: ExactDecimal]
   let records: [HoldingRecord]
+  let opening: AccountOpening
   var prices: [Symbol: HoldingPrice]
 
   func portfolio() throws(Problem) -> Portfolio {
@@ -119,7 +156,11 @@ struct AccountHoldings: Sendable {
         guard let price = prices[record.symbol] else { continue }
         holdings.append(try ValuedHolding(record, books: books, price: price))
       }
-      return try Portfolio(account, holdings: holdings)
+      // The far side is what was paid in, negative.
+      let paidIn = try .zero - (books[Book(.cash, .world)] ?? .zero)
+      return try Portfolio(
+        account, holdings: holdings, before: try opening.value(at: prices),
+        paidIn: paidIn)
     } catch {
       throw .internalError
     }
@@ -144,28 +185,34 @@ struct AccountHoldings: Sendable {
 // MARK: - Reading
 
 extension TradingService {
-  /// What an account holds, at the prices in memory: cash and shares as of one moment.
-  func portfolio(of account: PaperAccount) async throws(Problem) -> Portfolio {
-    try await holdings(of: account).portfolio()
+  /// What an account holds: cash and shares as of one moment, and at the prices of one.
+  /// - Parameter state: whose prices; nil: those that are in memory now.
+  func portfolio(
+    of account: PaperAccount, in state: MarketState? = nil
+  ) async throws(Problem) -> Portfolio {
+    try await holdings(of: account, in: state ?? memory.state).portfolio()
   }
 
-  func holdings(of account: PaperAccount) async throws(Problem) -> AccountHoldings {
-    let state = memory.state
+  func holdings(
+    of account: PaperAccount, in state: MarketState
+  ) async throws(Problem) -> AccountHoldings {
     if !state.isLoaded { throw .storeAway }
     let id = account.id
     var symbols: Set<Symbol> = []
     while true {
       let prices = try await prices(of: symbols, state: state)
       let days = prices.mapValues(\.day)
-      let (books, records) = try await reading.run { (connection) throws(AppStoreError) in
+      let today = state.quoteDay ?? self.today(of: account)
+      let (books, records, opening) = try await reading.run { (connection) throws(AppStoreError) in
         try connection.inSnapshot { () throws(AppStoreError) in
-          (
+          let holdings = HoldingTable(connection)
+          return (
             try LedgerTable(connection).balances(of: [id])[id] ?? [:],
-            try HoldingTable(connection).holdings(of: id, days: days)
+            try holdings.holdings(of: id, days: days), try holdings.opening(of: id, on: today)
           )
         }
       }
-      let held = Self.symbols(in: books)
+      let held = Self.symbols(in: books).union(opening.balances.compactMap(\.unit.symbol))
       // What was bought meanwhile has no price yet.
       guard held.isSubset(of: symbols) else {
         symbols.formUnion(held)
@@ -174,7 +221,8 @@ extension TradingService {
       var account = account
       account.available = books[Book(.cash, .available)] ?? .zero
       account.frozen = books[Book(.cash, .frozen)] ?? .zero
-      return AccountHoldings(account: account, books: books, records: records, prices: prices)
+      return AccountHoldings(
+        account: account, books: books, records: records, opening: opening, prices: prices)
     }
   }
 

@@ -16,11 +16,11 @@ struct PortfolioDay: Sendable, Hashable {
 
 /// Cash and shares by day from the ledger, times the closes of the day candles.
 struct PortfolioHistory: Sendable {
-  private let changes: [DayBalance]
+  private let balances: [DayBalance]
   private let closes: [Symbol: [TradingDay: ExactDecimal]]
 
-  init(_ changes: [DayBalance], closes: [Symbol: [TradingDay: ExactDecimal]]) {
-    self.changes = changes
+  init(_ balances: [DayBalance], closes: [Symbol: [TradingDay: ExactDecimal]]) {
+    self.balances = balances
     self.closes = closes
   }
 
@@ -29,34 +29,32 @@ struct PortfolioHistory: Sendable {
   func days(
     from first: TradingDay, through last: TradingDay
   ) throws(ExactDecimalError) -> [PortfolioDay] {
-    let known = Set(changes.map(\.day)).union(closes.values.flatMap(\.keys))
-    let byDay = Dictionary(grouping: changes, by: \.day)
-    var (cash, deposited) = (ExactDecimal.zero, ExactDecimal.zero)
+    let known = Set(balances.map(\.day)).union(closes.values.flatMap(\.keys))
+    let byDay = Dictionary(grouping: balances, by: \.day)
+    var (cash, paidIn) = (ExactDecimal.zero, ExactDecimal.zero)
     var (shares, prices): ([Symbol: ExactDecimal], [Symbol: ExactDecimal]) = ([:], [:])
     var days: [PortfolioDay] = []
-    guard let opened = changes.first?.day else { return [] }
+    guard let opened = balances.first?.day else { return [] }
     for day in known.sorted() where day <= last {
       for (symbol, closes) in closes { if let close = closes[day] { prices[symbol] = close } }
-      for change in byDay[day] ?? [] {
-        switch change.unit {
-        case .cash:
-          cash = try cash + change.change
-          deposited = try deposited + change.deposited
-        case .shares(let symbol):
-          shares[symbol] = try (shares[symbol] ?? .zero) + change.change
+      for row in byDay[day] ?? [] {
+        if let symbol = row.unit.symbol {
+          shares[symbol] = row.balance.isZero ? nil : row.balance
+        } else {
+          (cash, paidIn) = (row.balance, row.paidIn)
         }
       }
-      guard day >= max(first, opened) else { continue }
-      let held = shares.filter { !$0.value.isZero }
-      guard held.keys.allSatisfy({ prices[$0] != nil }) else { continue }
+      guard day >= max(first, opened), shares.keys.allSatisfy({ prices[$0] != nil }) else {
+        continue
+      }
       var value = ExactDecimal(units: 0, scale: 2)
-      for (symbol, quantity) in held {
+      for (symbol, quantity) in shares {
         value = try value + (try ((prices[symbol] ?? .zero) * quantity).rescaled(places: 2))
       }
       let equity = try cash + value
       days.append(
         PortfolioDay(
-          day: day, cash: cash, value: value, equity: equity, profit: try equity - deposited))
+          day: day, cash: cash, value: value, equity: equity, profit: try equity - paidIn))
     }
     return days
   }
@@ -75,24 +73,22 @@ extension TradingService {
   ) async throws(Problem) -> [PortfolioDay] {
     let state = memory.state
     if !state.isLoaded { throw .storeAway }
-    let id = account.id
-    let changes = try await run { (connection) throws(AppStoreError) in
-      try HoldingTable(connection).days(of: id)
+    let (id, zone) = (account.id, account.market.zone)
+    let opened = try await run { (connection) throws(AppStoreError) in
+      try HoldingTable(connection).firstDay(of: id)
     }
-    guard let opened = changes.map(\.day).min(), opened <= end, start <= end else { return [] }
-    let zone = account.market.zone
-    let first = max(start, opened)
     let last = min(end, today(of: account))
+    guard let opened, opened <= last, start <= last else { return [] }
+    let first = max(start, opened)
     guard first.distance(to: last) < Self.daysMax else {
       throw Problem(
         .unprocessableContent, code: "range_too_long",
         title: "A history has at most \(Self.daysMax) days: begin it later, or end it earlier.")
     }
-    let symbols = Set(
-      changes.compactMap { change -> Symbol? in
-        if case .shares(let symbol) = change.unit { return symbol }
-        return nil
-      })
+    let balances = try await run { (connection) throws(AppStoreError) in
+      try HoldingTable(connection).days(of: id, from: first, through: last)
+    }
+    let symbols = Set(balances.compactMap(\.unit.symbol))
     let places = symbols.compactMap { state.directory.meant(by: $0) }
     let listed = places.map { state.directory[$0] }
     // The day that is not over has its newest prices.
@@ -114,7 +110,7 @@ extension TradingService {
       return closes
     }
     do throws(ExactDecimalError) {
-      return try PortfolioHistory(changes, closes: closes).days(from: first, through: last)
+      return try PortfolioHistory(balances, closes: closes).days(from: first, through: last)
     } catch {
       throw .internalError
     }

@@ -71,7 +71,7 @@ extension TradingRoutes {
           }
         }
       },
-      makeAccount,
+      makeAccount, closeAccount, resetAccount,
       reading(
         "/v1/account", answer: .valuedAccount,
         summary: "An account: its cash, and with it what it holds (equity)."
@@ -118,13 +118,61 @@ extension TradingRoutes {
     }
   }
 
+  private var closeAccount: Route {
+    command(
+      "/v1/accounts/{id}", method: .delete, status: .noContent, answer: nil,
+      parameters: [Self.id(of: "account")],
+      summary: "Closes an account: its orders and queue purchases are cancelled at once, it is in "
+        + "no list any more, and another one may have its name. What it holds is not sold."
+    ) { (routes, request) throws(Problem) in
+      _ = try await routes.identity(of: request)
+      return try await routes.answer(.close, of: request, in: request.id) { (_) in .done }
+    }
+  }
+
+  private var resetAccount: Route {
+    command(
+      "/v1/accounts/{id}/reset", method: .post, status: .created, answer: .paperAccount,
+      parameters: [Self.id(of: "account")],
+      summary: "Closes an account and makes another one, empty, of its name and market."
+    ) { (routes, request) throws(Problem) in
+      let (name, market) = try await routes.identity(of: request)
+      return try await routes.answer(.close, of: request, in: request.id) {
+        (_) throws(Problem) in
+        let user = request.identity.userID
+        let account = try await routes.service.run { (connection) throws(AppStoreError) in
+          let accounts = AccountTable(connection, userID: user)
+          // Sent again, it has made one before.
+          if let made = try accounts.all().first(where: { $0.name == name }) { return made }
+          return try accounts.create(named: name, market: market)
+        }
+        return .own(.created, location: "/v1/account?account=\(account.id)") { text in
+          text.object { $0.write(account) }
+        }
+      }
+    }
+  }
+
+  /// Of an account of the user, open or closed: the request may be one that was carried out before.
+  private func identity(
+    of request: TradingRequest
+  ) async throws(Problem) -> (name: String, market: PaperMarket) {
+    let (id, user) = (request.id, request.identity.userID)
+    return try await service.run { (connection) throws(AppStoreError) in
+      let accounts = AccountTable(connection, userID: user)
+      if let closed = try accounts.closed(id) { return closed }
+      let account = try accounts.account(id)
+      return (account.name, account.market)
+    }
+  }
+
   func valued(
     _ account: PaperAccount, status: HTTPResponse.Status = .ok, location: String? = nil
   ) async throws(Problem) -> Answer {
     let portfolio = try await service.portfolio(of: account)
     return .own(status, location: location) { text in
       text.object { answer in
-        answer.member("account") { $0.object { $0.write(account) } }
+        answer.member("account") { $0.object { $0.write(portfolio.account) } }
         answer.member("marketValue") { $0.decimal(portfolio.value) }
         answer.member("equity") { $0.decimal(portfolio.equity) }
         answer.member("stale") { $0.boolean(portfolio.isStale) }

@@ -51,7 +51,7 @@ package struct TradingRoutes: Sendable {
   /// What the broker executes.
   func command(
     _ path: String, method: HTTPRequest.Method, status: HTTPResponse.Status = .ok,
-    answer: Schema, body: Schema? = nil, parameters: [Parameter], summary: String,
+    answer: Schema?, body: Schema? = nil, parameters: [Parameter], summary: String,
     respond: @escaping Responding
   ) -> Route {
     Route(
@@ -113,8 +113,8 @@ package struct TradingRoutes: Sendable {
           + "missing here. low and high: its triggers."
       ) { (routes, request) throws(Problem) in
         let account = try await routes.service.account(request.account, of: request.identity)
-        let portfolio = try await routes.service.portfolio(of: account)
         let state = routes.service.memory.state
+        let portfolio = try await routes.service.portfolio(of: account, in: state)
         return .own { text in text.object { $0.write(portfolio, in: state) } }
       },
       setTriggers,

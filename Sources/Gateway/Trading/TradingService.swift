@@ -232,6 +232,7 @@ extension Problem {
     "unknown_purchase": (.notFound, "unknown_purchase"), "pending": (.conflict, "not_changeable"),
     "too_many": (.conflict, "limit_reached"), "internal": (.conflict, "refused"),
     "late": (.conflict, "late"), "clock": (.conflict, "clock"),
+    "closed": (.conflict, "account_closed"),
   ]
 
   /// - Parameter answer: the broker's, a code and a sentence.

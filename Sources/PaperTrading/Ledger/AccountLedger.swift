@@ -118,6 +118,21 @@ extension AccountLedger {
   /// A later day was begun too early. What was settled with it stays so.
   package mutating func reopen(_ day: TradingDay) { tradingDay = day }
 
+  /// Takes back what a corporate action gave.
+  /// - Parameter sequence: of the posting that gave it.
+  /// - Throws: `overdrawn` where the cash is spent or the shares are not to be sold.
+  package mutating func reverse(
+    _ kind: CorporateActionTerms.Kind, amount: ExactDecimal, of symbol: Symbol,
+    posting sequence: Int64
+  ) throws(LedgerRefusal) -> Posting {
+    try post(.reversal(order: nil, of: sequence)) { (movement) throws(ExactDecimalError) in
+      switch kind {
+      case .dividend: try movement.move(amount, of: .cash, from: .available, to: .income)
+      case .bonus: try movement.move(amount, of: .shares(symbol), from: .sellable, to: .market)
+      }
+    }
+  }
+
   /// A trading day begins: what was bought before it may be sold.
   /// - Returns: nil where there is nothing of the kind.
   package mutating func settle(_ day: TradingDay) throws(LedgerRefusal) -> Posting? {

@@ -13,6 +13,11 @@ package enum LedgerUnit: Sendable, Hashable {
     }
   }
 
+  /// nil of cash.
+  package var symbol: Symbol? {
+    if case .shares(let symbol) = self { symbol } else { nil }
+  }
+
   package init?(text: String) {
     if text == "cash" {
       self = .cash

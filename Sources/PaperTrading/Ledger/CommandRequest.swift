@@ -12,6 +12,8 @@ package enum CommandRequest: Sendable, Hashable {
   /// A queue purchase.
   case arm(PurchaseRequest)
   case disarm(purchase: Int64)
+  /// Ends the account, with all that is open in it.
+  case close
 
   package var kind: String {
     switch self {
@@ -22,6 +24,14 @@ package enum CommandRequest: Sendable, Hashable {
     case .replace: "replace"
     case .arm: "arm"
     case .disarm: "disarm"
+    case .close: "close"
+    }
+  }
+
+  package var isPayment: Bool {
+    switch self {
+    case .deposit, .withdraw: true
+    case .order, .cancel, .replace, .arm, .disarm, .close: false
     }
   }
 }
@@ -96,6 +106,7 @@ extension CommandRequest {
       if let stop = change.stop { words.append("stop=\(stop.normalized)") }
     case .arm(let purchase): words += purchase.words
     case .disarm(let purchase): words.append("purchase=\(purchase)")
+    case .close: break
     }
     return words.joined(separator: " ")
   }
@@ -154,6 +165,7 @@ extension CommandRequest {
     case "arm": return PurchaseRequest(values: values).map { .arm($0) }
     case "disarm":
       return values["purchase"].flatMap { Int64($0) }.map { .disarm(purchase: $0) }
+    case "close": return .close
     default: return nil
     }
   }

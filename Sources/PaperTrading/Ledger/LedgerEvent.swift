@@ -14,8 +14,8 @@ package enum LedgerEvent: Sendable, Hashable {
   case dividend(Symbol, cash: ExactDecimal)
   /// Shares for shares held, all of them; negative where shares are merged.
   case bonus(Symbol, shares: ExactDecimal)
-  /// A fill whose snapshots were taken back.
-  case reversal(order: Int64, of: Int64)
+  /// A fill whose snapshots were taken back; without an order, a corporate action that was.
+  case reversal(order: Int64?, of: Int64)
 
   /// As the database has it.
   package var kind: String {
@@ -34,8 +34,8 @@ package enum LedgerEvent: Sendable, Hashable {
 
   package var orderID: Int64? {
     switch self {
-    case .acceptance(let order), .fill(let order, _, _), .end(let order), .reversal(let order, _):
-      order
+    case .acceptance(let order), .fill(let order, _, _), .end(let order): order
+    case .reversal(let order, _): order
     default: nil
     }
   }
@@ -49,7 +49,7 @@ extension LedgerEvent {
 
   /// The posting that a reversal takes back.
   package var refersTo: Int64? {
-    if case .reversal(_, let fill) = self { return fill }
+    if case .reversal(_, let posting) = self { return posting }
     return nil
   }
 }

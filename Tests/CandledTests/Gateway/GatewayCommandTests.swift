@@ -25,8 +25,9 @@ import Testing
   @Test(arguments: [
     [], ["run"], ["check"], ["version"], ["token"], ["token", "create"], ["token", "list"],
     ["token", "revoke"], ["corporate-action"], ["corporate-action", "dividend"],
-    ["corporate-action", "bonus"], ["corporate-action", "list"], ["same-day-fund"],
-    ["same-day-fund", "add"], ["same-day-fund", "remove"], ["same-day-fund", "list"], ["verify"],
+    ["corporate-action", "bonus"], ["corporate-action", "withdraw"], ["corporate-action", "list"],
+    ["same-day-fund"], ["same-day-fund", "add"], ["same-day-fund", "remove"],
+    ["same-day-fund", "list"], ["verify"],
     ["schema"], ["schema", "print"], ["schema", "apply"], ["schema", "check"],
   ])
   func `explains each command with examples`(command: [String]) throws {
@@ -191,6 +192,27 @@ import Testing
     let object = try Parsed.object(lines[0])
     #expect(object["symbol"] as? String == "sh600519" && object["per_share"] as? String == "27.673")
     #expect(object["booked"] is NSNull)
+  }
+
+  @Test func `withdraws a corporate action, and posts another one beside it`() async throws {
+    let stand = try await GatewayStand()
+    func post(_ options: String...) throws -> BuiltBinary.Run {
+      try GatewayStand.run(
+        ["corporate-action", "dividend", "sh600519", "2026-06-19", "1"] + options,
+        on: stand.database)
+    }
+    #expect(try post().status == 0 && post("--another").status == 0)
+    #expect(try post().status == 65)
+    for id in ["1", "2"] {
+      let gone = try stand.run("corporate-action", "withdraw", id)
+      #expect(gone.status == 0 && gone.errors.contains("corporate action \(id) is withdrawn"))
+    }
+    let again = try stand.run("corporate-action", "withdraw", "1")
+    #expect(again.status == 65 && again.errors.contains("an action that is not withdrawn"))
+    #expect(try post().status == 0)
+    let lines = try Parsed.lines(stand.run("corporate-action", "list", "--json").output)
+    #expect(lines.map { $0["withdrawn"] is NSNull } == [false, false, true])
+    #expect(lines.allSatisfy { $0["accounts"] as? String == "0" && $0["open"] as? String == "0" })
   }
 
   @Test func `keeps the list of funds that are sold on the day of purchase`() async throws {

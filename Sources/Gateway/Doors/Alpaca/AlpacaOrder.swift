@@ -268,7 +268,6 @@ extension JSONWriter {
 
   mutating func write(alpaca portfolio: Portfolio) {
     let account = portfolio.account
-    let lastEquity = (try? portfolio.equity - portfolio.profitToday) ?? portfolio.equity
     member("id") { $0.string(AlpacaID.account.text(account.id)) }
     member("account_number") { $0.string("PA\(account.id)") }
     member("status") { $0.string("ACTIVE") }
@@ -280,7 +279,7 @@ extension JSONWriter {
     }
     member("portfolio_value") { $0.decimal(portfolio.equity) }
     member("equity") { $0.decimal(portfolio.equity) }
-    member("last_equity") { $0.decimal(lastEquity) }
+    member("last_equity") { $0.decimal(portfolio.equityBefore) }
     member("long_market_value") { $0.decimal(portfolio.value) }
     for name in ["short_market_value", "initial_margin", "maintenance_margin"] {
       member(named: name) { $0.string("0") }
