@@ -8,4 +8,13 @@ extension TradingCalendar {
       .filter { status(of: $0) == .trading }
     return extended(by: known + days.filter { $0 > lastDay }.sorted()) ?? self
   }
+
+  /// Of an exchange, what a daemon learnt and stored; nil where that is nothing.
+  package init?(of exchange: Exchange, stored sessions: [MarketSession]) {
+    let days = Set(sessions.filter { $0.exchange == exchange }.map(\.day))
+    guard let first = days.min(), let last = days.max() else { return nil }
+    self.init(
+      firstDay: first, lastDay: last,
+      closures: Set((first...last).filter { !$0.isWeekend && !days.contains($0) }))
+  }
 }

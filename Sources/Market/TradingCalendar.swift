@@ -105,7 +105,7 @@ public struct TradingCalendar: Sendable {
   private static let daysPerYear = 230...256
   private static let disputedDaysMax = 10
 
-  private init(
+  init(
     firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>,
     tradesOnWeekends: Bool = false
   ) {

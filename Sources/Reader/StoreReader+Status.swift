@@ -154,8 +154,15 @@ extension StoreReader {
   package func learntCalendar(
     orElse complain: (StoreError) -> Void
   ) throws(StoreError) -> TradingCalendar? {
+    try learntSessions(orElse: complain).map { TradingCalendar.shanghai.extended(byStored: $0) }
+  }
+
+  /// The same of every market, as they are stored.
+  package func learntSessions(
+    orElse complain: (StoreError) -> Void
+  ) throws(StoreError) -> [MarketSession]? {
     do throws(StoreError) {
-      return TradingCalendar.shanghai.extended(byStored: try sessions())
+      return try sessions()
     } catch {
       guard error.code == .operatorNeeded else { throw error }
       complain(error)

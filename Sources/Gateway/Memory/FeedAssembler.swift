@@ -36,7 +36,10 @@ struct FeedAssembler: Sendable {
     state.figures += Array(repeating: nil, count: missing)
   }
 
-  mutating func setCalendar(_ calendar: TradingCalendar) { state.calendar = calendar }
+  mutating func setCalendars(of sessions: [MarketSession]) {
+    state.calendar = TradingCalendar.shanghai.extended(byStored: sessions)
+    state.americanCalendar = TradingCalendar(of: .unitedStates, stored: sessions)
+  }
 
   /// Everything anew. The directory must be set before.
   mutating func load(_ snapshot: FeedSnapshot) {

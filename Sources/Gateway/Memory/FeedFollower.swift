@@ -104,16 +104,16 @@ package final class FeedFollower: Sendable {
 
   /// What is listed, and when it trades: anew with the first quote of each day.
   private func readDirectory() async throws(StoreError) {
-    let (records, calendar) = try await pool.run { [log] (reader) throws(StoreError) in
+    let (records, sessions) = try await pool.run { [log] (reader) throws(StoreError) in
       let records = try reader.series()
-      let calendar = try reader.learntCalendar { reason in
+      let sessions = try reader.learntSessions { reason in
         log.warning("learnt trading days are not known", metadata: ["reason": "\(reason)"])
       }
-      return (records, calendar)
+      return (records, sessions ?? [])
     }
     assembler.withLock { assembler in
       assembler.setDirectory(records)
-      assembler.setCalendar(calendar ?? .shanghai)
+      assembler.setCalendars(of: sessions)
     }
   }
 

@@ -43,6 +43,8 @@ package struct MarketState: Sendable {
   package var directory = InstrumentDirectory()
   /// The mainland's trading days: beyond the table of the program those that the daemon has learnt.
   package var calendar = TradingCalendar.shanghai
+  /// Those of the United States that are stored; nil where none are.
+  package var americanCalendar: TradingCalendar?
   /// World indexes, of the last snapshot.
   package var overview: [OverviewRow] = []
   /// Sources that the feed said are silent, and since when.
@@ -74,5 +76,33 @@ package struct MarketState: Sendable {
     self.seq = seq
     self.stocks = stocks
     self.lostAt = lostAt
+  }
+}
+
+extension MarketState {
+  /// The first day of a week or month on which its market trades: beyond what its calendar knows a
+  /// weekday counts as one.
+  /// - Parameters:
+  ///   - day: the first of its days.
+  ///   - last: the newest that it has a price of.
+  func firstTradingDay(from day: TradingDay, through last: TradingDay, in zone: MarketZone)
+    -> TradingDay
+  {
+    let calendar: TradingCalendar? =
+      switch zone {
+      case .shanghai: self.calendar
+      case .newYork: americanCalendar
+      case .utc: .everyDay
+      }
+    var day = day
+    while day < last, !(calendar?.isTradingDay(day) ?? !day.isWeekend) { day = day.advanced(by: 1) }
+    return day
+  }
+}
+
+extension MarketZone {
+  /// The market on whose clock it is; nil where there are several.
+  var market: MarketDefinition? {
+    [MarketDefinition.mainlandChina, .unitedStates].first { $0.zone == self }
   }
 }

@@ -23,17 +23,12 @@ struct UDFResolution: Sendable {
   var isOfMinutes: Bool { timeframe.rawValue <= Timeframe.hour1.rawValue }
 
   /// The time of a candle: of days, weeks and months 00:00 UTC of the first trading day.
-  func seconds(of candle: CandleRecord, in zone: MarketZone) -> Int64 {
+  func seconds(of candle: CandleRecord, in zone: MarketZone, _ state: MarketState) -> Int64 {
     if isOfMinutes { return candle.openedAt.seconds }
-    var day = zone.day(at: candle.openedAt)
     // A week opens on Monday, a month on the first, also where nothing trades then.
-    while day < candle.tradingDay, !Self.trades(on: day, in: zone) { day = day.advanced(by: 1) }
+    let day = state.firstTradingDay(
+      from: zone.day(at: candle.openedAt), through: candle.tradingDay, in: zone)
     return Int64(day.daysSince1970) * 86_400
-  }
-
-  private static func trades(on day: TradingDay, in zone: MarketZone) -> Bool {
-    let listed = zone == .shanghai ? TradingCalendar.shanghai.isTradingDay(day) : nil
-    return listed ?? (zone == .utc || !day.isWeekend)
   }
 
   /// The moment from which on candles have a time of at least `seconds`, or an earlier one.
@@ -48,6 +43,7 @@ struct UDFResolution: Sendable {
 
 /// Candles between two times of the library.
 struct UDFBars: Sendable {
+  let state: MarketState
   let series: SeriesRecord
   let resolution: UDFResolution
 
@@ -84,8 +80,8 @@ struct UDFBars: Sendable {
         let close = candle.close
       else { return nil }
       return Bar(
-        seconds: resolution.seconds(of: candle, in: series.zone), open: open, high: high, low: low,
-        close: close, volume: candle.volume)
+        seconds: resolution.seconds(of: candle, in: series.zone, state), open: open, high: high,
+        low: low, close: close, volume: candle.volume)
     }
     return Array(bars.filter { $0.seconds >= from ?? .min && $0.seconds < to }.suffix(newest))
   }

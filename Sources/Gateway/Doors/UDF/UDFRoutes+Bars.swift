@@ -71,7 +71,8 @@ extension UDFRoutes {
     guard let resolution = UDFResolution(arguments["resolution"] ?? ""),
       let from = arguments.integer("from"), let to = arguments.integer("to")
     else { throw .notFound }
-    return Asked(bars: UDFBars(series: series, resolution: resolution), from: from, to: to)
+    return Asked(
+      bars: UDFBars(state: state, series: series, resolution: resolution), from: from, to: to)
   }
 
   // MARK: Bars
