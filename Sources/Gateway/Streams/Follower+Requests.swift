@@ -86,6 +86,7 @@ extension Follower {
       return [.authorize(.token(token))]
     case .ping(let id): reply(.pong(id: id))
     case .unknown(let action, let id): reply(.failed(id: id, .unknownAction(action)))
+    case .strange(let field, let id): reply(.failed(id: id, .unknownField(field)))
     case .malformed(let id): reply(.failed(id: id, .malformed))
     case .subscribe(let request), .unsubscribe(let request):
       guard access.isGranted else {
@@ -110,7 +111,9 @@ extension Follower {
     allPrices.formUnion(wanted.prices)
     for (channel, series) in wanted.logs.channels { allLogs.add(series, to: channel) }
     let counts = [allPrices.count] + allLogs.channels.keys.map(allLogs.count(of:))
-    guard counts.allSatisfy({ $0 <= StreamLimits.symbolsMax }) else {
+    // Doors have a name for all there is.
+    let isOfDoor = request.channels.contains { $0.places != nil }
+    guard isOfDoor || counts.allSatisfy({ $0 <= StreamLimits.symbolsMax }) else {
       reply(.failed(id: request.id, .tooManySymbols))
       return []
     }

@@ -14,7 +14,8 @@ package enum StreamLimits {
   /// What one message to a client carries at most: some clients refuse more than 64 KiB. The rest
   /// of 64 KiB is for what surrounds the objects.
   static let objectBytesMax = 60 << 10
-  /// The whole of China's and America's listed shares is more than one follower needs.
+  /// Of a channel of the gateway's own, which has no name for all there is: the whole of China's
+  /// and America's listed shares is more than one follower needs.
   static let symbolsMax = 6_000
   static let symbolBytesMax = 32
   static let channelsMax = 64

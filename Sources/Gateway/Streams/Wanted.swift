@@ -118,6 +118,6 @@ struct Wanted: Equatable, Sendable {
 
 extension ChannelRequest {
   fileprivate var hasTooManySymbols: Bool {
-    max(symbols?.count ?? 0, places?.count ?? 0) > StreamLimits.symbolsMax
+    (symbols?.count ?? 0) > StreamLimits.symbolsMax
   }
 }
