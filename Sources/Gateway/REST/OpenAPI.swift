@@ -97,7 +97,7 @@ extension JSONWriter {
           request.object { request in
             request.member("required") { $0.boolean(body.needsText) }
             request.write(
-              content: "application/json", schema: body, isClosed: route.door == nil)
+              content: "application/json", schema: body, isClosed: true)
           }
         }
       }
@@ -206,6 +206,7 @@ extension JSONWriter {
         $0.string(
           TextPattern.list(countMax: countMax, charactersMax: Parameter.listItemMax))
       }
+    case .choices(let names): member("pattern") { $0.string(TextPattern.choices(names)) }
     case .adjustment: member("pattern") { $0.string(TextPattern.adjustment.expression) }
     case .integer: break
     }

@@ -19,8 +19,10 @@ package struct Parameter: Sendable {
     /// RFC 3339, or a date.
     case moment
     case day
-    /// Texts with commas between them.
+    /// Texts with commas between them, and perhaps blanks.
     case list(countMax: Int)
+    /// The same of these.
+    case choices([String])
     /// `raw`, `qfq`, `hfq`, `qfq:2025-06-30`.
     case adjustment
   }
@@ -57,16 +59,30 @@ package struct Parameter: Sendable {
       case .choice(let names): names.contains(value)
       case .moment: Timestamp(rfc3339: value, zone: .shanghai) != nil
       case .day: TradingDay(value) != nil
-      case .list(let countMax): Self.isList(value, countMax: countMax)
+      case .list(let countMax): Self.isList(value, countMax: countMax) { _ in true }
+      case .choices(let names):
+        Self.isList(value, countMax: names.count, isItem: names.contains)
       case .adjustment: PriceAdjustment(text: value) != nil
       }
     return isValid ? nil : Problem.Fault(field: name, expected: expectation, found: value)
   }
 
-  private static func isList(_ text: String, countMax: Int) -> Bool {
-    let parts = text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false)
-    return parts.count <= countMax
-      && parts.allSatisfy { (1...listItemMax).contains($0.count) }
+  private static func isList(
+    _ text: String, countMax: Int, isItem: (String) -> Bool
+  ) -> Bool {
+    let items = items(of: text)
+    return items.count <= countMax
+      && items.allSatisfy { (1...listItemMax).contains($0.unicodeScalars.count) && isItem($0) }
+  }
+
+  /// What is between the commas, without the blanks around it. A comma that a combining mark
+  /// follows is no character of its own.
+  static func items(of text: String) -> [String] {
+    text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { item in
+      let isBlank: (Unicode.Scalar) -> Bool = { $0 == " " }
+      let end = item.lastIndex { !isBlank($0) }.map { item.index(after: $0) } ?? item.startIndex
+      return String(String.UnicodeScalarView(item[..<end].drop(while: isBlank)))
+    }
   }
 
   static let listItemMax = 40
@@ -85,6 +101,7 @@ package struct Parameter: Sendable {
     case .moment: "a time such as 2026-07-06T09:31:00+08:00, or a date"
     case .day: "a date such as 2026-07-06"
     case .list(let countMax): "1 to \(countMax) texts with commas between them"
+    case .choices(let names): "some of \(names.joined(separator: ", ")), with commas between them"
     case .adjustment: "raw, qfq, hfq, or qfq: and a date"
     }
   }
@@ -107,10 +124,7 @@ package struct Arguments: Sendable {
 
   package func day(_ name: String) -> TradingDay? { values[name].flatMap { TradingDay($0) } }
 
-  package func list(_ name: String) -> [String]? {
-    // A comma that a combining mark follows is no character of its own.
-    values[name]?.unicodeScalars.split(separator: ",").map { String($0) }
-  }
+  package func list(_ name: String) -> [String]? { values[name].map(Parameter.items) }
 
   /// A date alone begins in `zone`.
   package func moment(_ name: String, zone: MarketZone) -> Timestamp? {

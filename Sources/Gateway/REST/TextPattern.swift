@@ -50,8 +50,15 @@ package struct TextPattern: Sendable {
   static let adjustment = TextPattern(
     "^(raw|hfq|qfq(:\(day))?)$", expectation: "raw, qfq, hfq, or qfq: and a date")
 
-  /// Texts with commas between them.
+  /// Texts with commas between them, and perhaps blanks.
   static func list(countMax: Int, charactersMax: Int) -> String {
-    #"^[^,\u0000]{1,\#(charactersMax)}(,[^,\u0000]{1,\#(charactersMax)}){0,\#(countMax - 1)}$"#
+    let item = #" *[^, \u0000][^,\u0000]{0,\#(charactersMax - 1)}"#
+    return "^\(item)(,\(item)){0,\(countMax - 1)}$"
+  }
+
+  /// The same of these.
+  static func choices(_ names: [String]) -> String {
+    let item = " *(\(names.joined(separator: "|"))) *"
+    return "^\(item)(,\(item)){0,\(names.count - 1)}$"
   }
 }

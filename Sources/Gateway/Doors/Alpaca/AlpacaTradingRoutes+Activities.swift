@@ -14,7 +14,7 @@ extension AlpacaTradingRoutes {
         "/v2/account/activities", summary: "Alpaca: what changed the account's cash.",
         parameters: [
           Parameter(
-            "activity_types", .matching(AlpacaActivity.types),
+            "activity_types", .choices(AlpacaActivity.kinds.map(\.key)),
             summary: "Only these; all if absent.",
             example: "FILL,CSD")
         ] + Self.activityParameters, answer: .array(of: Self.activity)
@@ -116,11 +116,6 @@ extension AlpacaTradingRoutes {
 }
 
 extension AlpacaActivity {
-  private static let names = kinds.map(\.key)
-  fileprivate static let types = TextPattern(
-    "^(\(names.joined(separator: "|")))(,(\(names.joined(separator: "|")))){0,\(names.count)}$",
-    expectation: "some of \(names.joined(separator: ", ")), with commas between them")
-
   /// - Parameter types: nil: any.
   fileprivate static func filter(
     types: [String]?, by arguments: Arguments, zone: MarketZone
@@ -168,10 +163,12 @@ struct AlpacaHistoryRange: Sendable, Hashable {
 extension JSONWriter {
   fileprivate mutating func write(alpaca days: [PortfolioDay], zone: MarketZone) {
     let base = days.first?.equity ?? .zero
+    // The close is on that day in UTC, too: clients make dates of it.
+    let closes = zone.market?.sessions.last?.closes ?? 0
     let profits = days.map { day in (try? day.profit - days[0].profit) ?? .zero }
     member("timestamp") { list in
       list.array { list in
-        for day in days { list.integer(zone.moment(on: day.day, secondOfDay: 0).seconds) }
+        for day in days { list.integer(zone.moment(on: day.day, secondOfDay: closes).seconds) }
       }
     }
     member("equity") { $0.numbers(days.map(\.equity)) }

@@ -45,7 +45,9 @@ extension AlpacaTradingRoutes {
     Parameter("until", .moment, summary: "Submitted earlier.", example: "2026-07-07"),
     Parameter("direction", .choice(["asc", "desc"]), summary: "By time.", example: "desc"),
     Parameter("side", .choice(["buy", "sell"]), summary: "Only those.", example: "buy"),
-    Parameter("symbols", .list(countMax: 100), summary: "Only of these.", example: "sh600519"),
+    Parameter(
+      "symbols", .list(countMax: 100), summary: "Only of these; unknown ones have no orders.",
+      example: "sh600519"),
     nested,
   ]
 
