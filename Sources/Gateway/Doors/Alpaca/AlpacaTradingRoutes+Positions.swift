@@ -24,7 +24,8 @@ extension AlpacaTradingRoutes {
   private static let closing = [
     Parameter("qty", .matching(.quantity), summary: "How much of it.", example: "100"),
     Parameter(
-      "percentage", .matching(.quantity), summary: "How much of it, in whole shares.",
+      "percentage", .matching(.quantity),
+      summary: "How much of it, down to whole lots, and no more than may be sold today.",
       example: "50"),
   ]
 
@@ -51,17 +52,17 @@ extension AlpacaTradingRoutes {
       },
       route(
         "/v2/positions/{symbol}", method: .delete,
-        summary: "Alpaca: sells what is held of one, by a market order.",
+        summary: "Alpaca: sells what may be sold today of one, by a market order.",
         parameters: [Self.symbol] + Self.closing, answer: Self.order
       ) { (routes, call) throws(Problem) in
         let holding = try await routes.holding(call)
-        let quantity = try call.quantity(of: holding.record.quantity)
+        let quantity = try call.quantity(of: holding)
         let id = try await routes.sell(holding, quantity: quantity, of: call)
         return routes.answer(try await routes.made(id, of: call))
       },
       route(
         "/v2/positions", method: .delete,
-        summary: "Alpaca: sells all that is held, by market orders.",
+        summary: "Alpaca: sells all that may be sold today, by market orders.",
         parameters: [
           Parameter(
             "cancel_orders", .choice(["true", "false", "True", "False"]),
@@ -101,12 +102,15 @@ extension AlpacaTradingRoutes {
   private func closeAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
     if call.arguments["cancel_orders"]?.lowercased() == "true" { _ = try await cancelAll(call) }
     var results: [(holding: ValuedHolding, result: Result<OrderRecord, Problem>)] = []
+    var isAway = false
     for holding in try await service.portfolio(of: call.account).holdings {
       do throws(Problem) {
-        let id = try await sell(holding, quantity: holding.record.quantity, of: call)
+        // What was sold before is in the answer; each further wait would only delay it.
+        if isAway { throw .storeAway }
+        let id = try await sell(holding, quantity: holding.closing, of: call)
         results.append((holding, .success(try await made(id, of: call))))
       } catch {
-        if error.isUndecided { throw error }
+        isAway = isAway || error.isUndecided
         results.append((holding, .failure(error)))
       }
     }
@@ -121,22 +125,36 @@ extension AlpacaTradingRoutes {
   }
 }
 
+extension ValuedHolding {
+  /// What may be sold today. Where that is nothing all of it: the refusal then names what there is.
+  fileprivate var closing: ExactDecimal { sellable.isPositive ? sellable : record.quantity }
+}
+
 extension AlpacaCall {
   private static let whole = ExactDecimal(100)
 
-  fileprivate func quantity(of held: ExactDecimal) throws(Problem) -> ExactDecimal {
-    if let text = arguments["qty"] { return try text.decimal("qty", .quantity) }
-    guard let text = arguments["percentage"] else { return held }
-    let percent = try text.decimal("percentage", .quantity)
-    guard percent <= Self.whole,
-      let hundredths = try? (held * percent).divided(by: Self.whole, scale: 2)
-    else {
-      throw Problem(
-        .conflict, code: "invalid_argument", title: "percentage: expected one from 0 to 100")
+  fileprivate func quantity(of holding: ValuedHolding) throws(Problem) -> ExactDecimal {
+    let percentage = arguments["percentage"]
+    if let text = arguments["qty"] {
+      if percentage != nil { throw .unstorable("percentage", expected: "none beside a qty") }
+      return try text.decimal("qty", .quantity)
     }
-    let shares = hundredths.rounded(places: 0)
-    let isUp = shares > hundredths
-    return isUp ? (try? shares - ExactDecimal(1)) ?? shares : shares
+    guard let percentage else { return holding.closing }
+    let percent = try percentage.decimal("percentage", .quantity)
+    guard percent <= Self.whole,
+      let hundredfold = try? holding.record.quantity * percent
+    else { throw .unstorable("percentage", expected: "one from 0 to 100") }
+    let shares = (0..<hundredfold.scale).reduce(hundredfold.units) { units, _ in units / 10 } / 100
+    if ExactDecimal(shares) >= holding.closing { return holding.closing }
+    // A remainder is sold with all of it alone.
+    let lot = Instrument.classify(holding.record.symbol)?.lot
+    let step = lot.map { Int64($0.increment) } ?? 1
+    let lots = shares / step * step
+    guard lots >= lot.map({ Int64($0.minimum) }) ?? 1 else {
+      throw .unstorable(
+        "percentage", expected: "one that is a lot of the \(holding.record.quantity) at least")
+    }
+    return ExactDecimal(lots)
   }
 }
 
@@ -165,6 +183,10 @@ extension JSONWriter {
     member("unrealized_intraday_plpc") { $0.string(ratio(holding.profitToday, of: valueBefore)) }
     member("current_price") { $0.optional(price.last) { $0.decimal($1) } }
     member("lastday_price") { $0.optional(price.previousClose) { $0.decimal($1) } }
+    member("change_today") { text in
+      let change = price.last.flatMap { last in price.previousClose.flatMap { try? last - $0 } }
+      text.optional(change) { $0.string(ratio($1, of: price.previousClose ?? .zero)) }
+    }
     member("candled") { ours in
       ours.object { ours in
         ours.member("exUnbooked") { $0.boolean(holding.isActionMissing) }
