@@ -17,10 +17,6 @@ struct AlpacaBarsRequest: Sendable {
     var nextToken: String?
   }
 
-  static let timeframes: KeyValuePairs<String, Timeframe> = [
-    "1Min": .minute1, "5Min": .minute5, "15Min": .minute15, "30Min": .minute30, "1Hour": .hour1,
-    "1Day": .day1, "1Week": .week1, "1Month": .month1,
-  ]
   /// Our factors hold splits and dividends together, so each adjustment is for both, and the newest
   /// prices stand, as Alpaca's do. A series without factors is refused, not shown as it is.
   static let adjustments: KeyValuePairs<String, PriceAdjustment> = [
@@ -33,7 +29,8 @@ struct AlpacaBarsRequest: Sendable {
   private static let rowsMax: Int64 = 60_000
 
   let asked: [Asked]
-  let timeframe: Timeframe
+  private let timeframe: AlpacaTimeframe
+  private let state: MarketState
   let adjust: PriceAdjustment
   let limit: Int
   let isDescending: Bool
@@ -46,11 +43,14 @@ struct AlpacaBarsRequest: Sendable {
   ///   - names: of the arguments that the page's token depends on.
   init(
     _ arguments: Arguments, series: [(symbol: String, series: SeriesRecord, lastDay: TradingDay)],
-    names: [String]
+    names: [String], in state: MarketState
   ) throws(Problem) {
-    let timeframe =
-      Self.timeframes.first { $0.key == arguments["timeframe"] }?.value ?? .day1
-    self.timeframe = timeframe
+    guard let timeframe = AlpacaTimeframe(arguments["timeframe"] ?? "") else {
+      throw .invalid(
+        "timeframe", expected: AlpacaTimeframe.pattern.expectation,
+        found: arguments["timeframe"] ?? "")
+    }
+    (self.timeframe, self.state) = (timeframe, state)
     adjust = Self.adjustments.first { $0.key == arguments["adjustment"] }?.value ?? .raw
     limit = Int(
       min(
@@ -100,25 +100,35 @@ struct AlpacaBarsRequest: Sendable {
     of index: Int, count: Int, _ reader: StoreReader
   ) throws(StoreError) -> [CandleRecord] {
     let one = asked[index]
-    let begins = position.flatMap { $0.index == index ? $0.openedAt : nil }
-    var query = CandleQuery(one.series.symbol, timeframe: timeframe)
+    let zone = one.series.zone
+    var (from, to) = (one.from, one.to)
+    if let position, position.index == index {
+      if isDescending { to = position.openedAt.next } else { from = position.openedAt }
+    }
+    var query = CandleQuery(one.series.symbol, timeframe: timeframe.parts(in: zone))
     query.source = one.series.sourceName
     query.adjust = adjust
-    (query.from, query.to) = (one.from, one.to)
+    let reach = timeframe.reachSeconds(in: zone)
+    let first = from.adding(seconds: -reach.back)
+    query.from = first
+    // So many bars and those that are cut: by the bounds, and at the end of what is read.
+    let most = count + Self.cutMax
     if isDescending {
-      if let begins { query.to = begins.next }
-      query.newest = Int32(count)
-      return try reader.candles(query).reversed()
+      query.newest = Int32(clamping: most * timeframe.partsOfOne(in: zone))
+    } else if let last = try reader.opening(
+      ofRow: Int64(most) * timeframe.storedRows, series: one.series.id,
+      timeframe: timeframe.stored, from: first, before: to)
+    {
+      to = last.next
     }
-    if let begins { query.from = begins }
-    // Rows of so many candles and one more, which may be cut.
-    let last = try reader.opening(
-      ofRow: Int64(count + 1) * timeframe.storedRows, series: one.series.id,
-      timeframe: timeframe.stored, from: query.from ?? one.from, before: one.to)
-    guard let last else { return [] }
-    query.to = last.next
-    return Array(try reader.candles(query).prefix(count))
+    query.to = to.adding(seconds: reach.ahead)
+    let bars = timeframe.bars(
+      of: try reader.candles(query), series: one.series, in: state, isRaw: adjust == .raw
+    ).filter { from <= $0.openedAt && $0.openedAt < to }
+    return Array((isDescending ? bars.reversed() : bars).prefix(count))
   }
+
+  private static let cutMax = 3
 }
 
 extension Arguments {
@@ -138,19 +148,4 @@ extension Arguments {
 
 extension Timestamp {
   fileprivate var next: Timestamp { Timestamp(microseconds: microseconds + 1) }
-}
-
-extension Timeframe {
-  /// What is stored and makes candles of it.
-  fileprivate var stored: Timeframe { rawValue < Timeframe.day1.rawValue ? .minute1 : .day1 }
-
-  /// How many of them make one, at most.
-  fileprivate var storedRows: Int64 {
-    switch self {
-    case .minute1, .afterHours, .day1: 1
-    case .week1: 7
-    case .month1: 31
-    default: Int64(rawValue)
-    }
-  }
 }

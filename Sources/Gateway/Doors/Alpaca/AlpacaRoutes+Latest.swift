@@ -190,7 +190,7 @@ extension AlpacaRoutes {
     var days = bars.days
     if let stock, let day = stock.tradingDay.flatMap({ TradingDay($0) }), days.first?.day != day {
       let zone = market.memory.state.directory[place].zone
-      let opensAt = zone.moment(on: day, secondOfDay: zone.dayOpens)
+      let opensAt = zone.moment(on: day, secondOfDay: zone.market?.dayOpens ?? 0)
       if let today = AlpacaMessage(today: stock, opensAt: opensAt) {
         days.insert((day, today), at: 0)
       }
@@ -210,13 +210,6 @@ extension AlpacaRoutes {
         ours.member("stale") { $0.boolean(stock?.stale ?? false) }
       }
     }
-  }
-}
-
-extension MarketZone {
-  /// When a day's candle opens, in seconds since midnight.
-  fileprivate var dayOpens: Int {
-    [MarketDefinition.mainlandChina, .unitedStates].first { $0.zone == self }?.dayOpens ?? 0
   }
 }
 

@@ -55,7 +55,9 @@ extension AlpacaRoutes {
         parameters: [
           Parameter("start", .day, summary: "From this day on.", example: "2026-07-06"),
           Parameter("end", .day, summary: "Until this day.", example: "2026-07-10"),
-          Self.filter("date_type", example: "TRADING"),
+          Parameter(
+            "date_type", .choice(["TRADING"]), summary: "Days of trading alone.",
+            example: "TRADING"),
         ],
         answer: .array(
           of: .object(
@@ -217,6 +219,11 @@ extension JSONWriter {
     member("tradable") { $0.boolean(place.map { state.isTradable($0) } ?? false) }
     for name in ["marginable", "shortable", "easy_to_borrow", "fractionable"] {
       member(named: name) { $0.boolean(false) }
+    }
+    if let instrument = Instrument.classify(symbol), let lot = instrument.lot {
+      member("min_order_size") { $0.string(String(lot.minimum)) }
+      member("min_trade_increment") { $0.string(String(lot.increment)) }
+      member("price_increment") { $0.decimal(instrument.tickSize) }
     }
     member("attributes") { $0.strings([]) }
     member("candled") { ours in

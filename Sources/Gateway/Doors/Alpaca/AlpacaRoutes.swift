@@ -21,7 +21,7 @@ struct AlpacaRoutes: Sendable {
     "feed", .text(charactersMax: 16),
     summary: "iex or sip, where a symbol has both; any other has no effect.", example: "iex")
   static let currency = Parameter(
-    "currency", .text(charactersMax: 8), summary: "Has no effect: prices are as traded.",
+    "currency", .text(charactersMax: 8), summary: "Only that of the prices: none is converted.",
     example: "CNY")
 
   static func route(
@@ -30,7 +30,8 @@ struct AlpacaRoutes: Sendable {
   ) -> Route {
     Route(
       path, summary: summary, parameters: parameters, answer: answer,
-      problems: [.notFound, .conflict, .serviceUnavailable], door: AlpacaDoor.door,
+      problems: [.notFound, .conflict, .unprocessableContent, .serviceUnavailable],
+      door: AlpacaDoor.door,
       handler: handler)
   }
 
@@ -49,7 +50,7 @@ struct AlpacaRoutes: Sendable {
 
   private static let barsParameters = [
     Parameter(
-      "timeframe", .choice(AlpacaBarsRequest.timeframes.map(\.key)), summary: "How long a bar is.",
+      "timeframe", .matching(AlpacaTimeframe.pattern), summary: "How long a bar is.",
       example: "1Day", isRequired: true),
     Parameter(
       "start", .moment, summary: "Opened then or later; the newest day if absent.",
@@ -125,7 +126,8 @@ struct AlpacaRoutes: Sendable {
     let request = try AlpacaBarsRequest(
       arguments, series: found,
       names: ["symbol", "symbols"]
-        + Self.barsParameters.map(\.name).filter { !["limit", "page_token"].contains($0) })
+        + Self.barsParameters.map(\.name).filter { !["limit", "page_token"].contains($0) },
+      in: state)
     return try await market.query { (reader) throws(StoreError) in try request.read(reader) }
   }
 
@@ -135,7 +137,8 @@ struct AlpacaRoutes: Sendable {
   func symbols(_ arguments: Arguments) throws(Problem) -> AlpacaSymbols {
     let state = market.memory.state
     try market.loaded(state)
-    return AlpacaSymbols(state.directory, feed: arguments["feed"])
+    return AlpacaSymbols(
+      state.directory, feed: arguments["feed"], currency: arguments["currency"])
   }
 
   static func answer(_ body: (inout JSONWriter) -> Void) -> Answer {
