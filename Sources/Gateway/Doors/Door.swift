@@ -11,15 +11,19 @@ package struct Door: Sendable {
   package let path: String
   /// Of an error, for the OpenAPI document.
   package let error: Schema
+  /// Of a body with a field that is not offered.
+  let refusal: HTTPResponse.Status
   /// An error as JSON.
   package let json: @Sendable (Problem) -> [UInt8]
 
   /// - Parameter path: without a slash at its end.
   package init(
-    _ path: String, error: Schema, json: @escaping @Sendable (Problem) -> [UInt8]
+    _ path: String, error: Schema, refusal: HTTPResponse.Status = .badRequest,
+    json: @escaping @Sendable (Problem) -> [UInt8]
   ) {
     self.path = path
     self.error = error
+    self.refusal = refusal
     self.json = json
   }
 

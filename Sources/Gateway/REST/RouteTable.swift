@@ -164,7 +164,10 @@ package struct RouteTable: HTTPResponder {
     let values = try route.values(path: path, query: request.uri.query ?? "") { name in
       HTTPField.Name(name).flatMap { request.headers[$0] }
     }
-    guard let schema = route.body else { return Arguments(values, body: []) }
+    guard let schema = route.body else {
+      try await requireNothing(in: request, of: route)
+      return Arguments(values, body: [])
+    }
     guard let body = try? await request.body.collect(upTo: Self.bodyBytesMax) else {
       throw Problem.bodyTooLarge(bytesMax: Self.bodyBytesMax)
     }
@@ -173,11 +176,22 @@ package struct RouteTable: HTTPResponder {
     if body.readableBytes > 0, let type, type.lowercased() != "application/json" {
       throw Problem.otherContent
     }
-    // What others send to a door of theirs is theirs.
-    if route.door == nil, let problem = schema.strangeField(in: Data(body.readableBytesView)) {
-      throw problem
+    if let fault = schema.strangeField(in: Data(body.readableBytesView)) {
+      throw Problem.invalidBody(fault, status: route.door?.refusal ?? .badRequest)
     }
     return Arguments(values, body: Array(body.readableBytesView))
+  }
+
+  /// What is sent to a route that takes no body would be ignored without a word.
+  private func requireNothing(in request: Request, of route: Route) async throws {
+    if route.method == .get { return }
+    let body = try? await request.body.collect(upTo: Self.bodyBytesMax)
+    if let body, ["", "{}", "null"].contains(String(buffer: body).filter { !$0.isWhitespace }) {
+      return
+    }
+    throw Problem.invalidBody(
+      Problem.Fault(field: "body", expected: "none", found: "one"),
+      status: route.door?.refusal ?? .badRequest)
   }
 }
 

@@ -1,4 +1,5 @@
-/// Which fields a body may have: one that is misspelled would be ignored without a word.
+/// Which fields a body may have: one that is misspelled, or that is not offered with its value,
+/// would be ignored without a word.
 
 import Foundation
 
@@ -14,10 +15,12 @@ extension Schema {
 
   /// Of the alternatives whose choices are those of the object: of one with a kind, what that kind
   /// has. More than one may have the same name.
-  private func members(for object: [String: Any]) -> [Member] {
+  /// - Returns: nil where any may be.
+  private func members(for object: [String: Any]) -> [Member]? {
     let shapes = alternatives.compactMap { schema -> [Member]? in
       if case .object(let members) = schema { members } else { nil }
     }
+    if shapes.isEmpty { return nil }
     let fitting = shapes.filter { members in
       members.allSatisfy { $0.schema.isChoice(of: object[$0.name]) }
     }
@@ -37,30 +40,29 @@ extension Schema {
     return nil
   }
 
-  /// What is wrong with the first field that no object of it has; nil: there is none. Values are
-  /// not looked at, and what is no JSON is told by who reads it.
-  func strangeField(in json: Data) -> Problem? {
+  /// What is wrong with the first field that no object of it has, or not with that value; nil:
+  /// there is none. Of values only those of `only` are looked at, and what is no JSON is refused by
+  /// who reads it.
+  func strangeField(in json: Data) -> Problem.Fault? {
     (try? JSONSerialization.jsonObject(with: json)).flatMap { strangeField(in: $0, at: "") }
   }
 
-  private func strangeField(in value: Any, at path: String) -> Problem? {
+  private func strangeField(in value: Any, at path: String) -> Problem.Fault? {
+    if case .only(let values) = self { return Self.fault(of: value, at: path, beside: values) }
     switch value {
     case let object as [String: Any]:
-      let members = members(for: object)
-      if members.isEmpty { return nil }
+      guard let members = members(for: object) else { return nil }
       for (name, value) in object.sorted(by: { $0.key < $1.key }) {
-        guard let member = members.first(where: { $0.name == name }) else {
-          return Self.unknown(name, at: path, members: members)
-        }
-        if let problem = member.schema.strangeField(in: value, at: "\(path)\(name).") {
-          return problem
-        }
+        let found = members.filter { $0.name == name }
+          .map { $0.schema.strangeField(in: value, at: "\(path)\(name).") }
+        if found.isEmpty { return Self.unknown(name, at: path, members: members) }
+        if let fault = found[0], !found.contains(nil) { return fault }
       }
     case let list as [Any]:
       guard let element else { return nil }
       for (place, value) in list.enumerated() {
         let field = "\(path.dropLast())[\(place)]."
-        if let problem = element.strangeField(in: value, at: field) { return problem }
+        if let fault = element.strangeField(in: value, at: field) { return fault }
       }
     default: break
     }
@@ -68,14 +70,29 @@ extension Schema {
   }
 
   /// A secret at a wrong place is not sent back.
-  private static func unknown(_ name: String, at path: String, members: [Member]) -> Problem {
+  private static func unknown(
+    _ name: String, at path: String, members: [Member]
+  ) -> Problem.Fault {
     let isWord =
       name.utf8.count <= nameBytesMax && name.allSatisfy { $0.isLetter || $0 == "_" }
     let names = Set(members.map(\.name)).sorted().joined(separator: ", ")
-    return .invalidBody(
-      Problem.Fault(
-        field: path + (isWord ? name : "?"), expected: "one of the fields \(names)",
-        found: "another name"))
+    return Problem.Fault(
+      field: path + (isWord ? name : "?"),
+      expected: names.isEmpty ? "no field" : "one of the fields \(names)", found: "another name")
+  }
+
+  private static func fault(
+    of value: Any, at path: String, beside values: [String]
+  ) -> Problem.Fault? {
+    let isOffered = values.contains { text in
+      let offered = try? JSONSerialization.jsonObject(
+        with: Data(text.utf8), options: .fragmentsAllowed)
+      return (offered as? NSObject)?.isEqual(value) == true
+    }
+    if isOffered { return nil }
+    return Problem.Fault(
+      field: String(path.dropLast()), expected: values.joined(separator: " or "),
+      found: "what is not offered")
   }
 
   private static let nameBytesMax = 32

@@ -14,6 +14,8 @@ package indirect enum Schema: Sendable {
   case number
   case boolean
   case choice([String])
+  /// Only these values, as JSON: what is known, and offered with no other.
+  case only([String])
   case array(of: Schema)
   /// An array of 1 element at least.
   case some(Schema, countMax: Int)
@@ -101,6 +103,12 @@ package indirect enum Schema: Sendable {
         list.member("items") { element.write(to: &$0, isClosed: isClosed) }
       }
     case .object(let members): Self.write(members, to: &text, isClosed: isClosed)
+    case .only(let values):
+      text.object { object in
+        object.member("enum") { list in
+          list.array { list in for value in values { list.encoded(Array(value.utf8)) } }
+        }
+      }
     default: text.object { self.writeScalar(to: &$0) }
     }
   }

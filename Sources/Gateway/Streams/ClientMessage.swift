@@ -1,5 +1,5 @@
-/// What a client sends, read from JSON. Unknown fields are ignored; what cannot be read becomes
-/// `malformed`, which is answered and changes nothing.
+/// What a client sends, read from JSON. A field that is not known, and what cannot be read, become
+/// `strange` and `malformed`, which are answered and change nothing.
 
 import Foundation
 
@@ -62,7 +62,24 @@ enum ClientMessage: Equatable, Sendable {
   case unsubscribe(ChannelsRequest)
   case ping(id: RequestID?)
   case unknown(action: String, id: RequestID?)
+  case strange(field: String, id: RequestID?)
   case malformed(id: RequestID?)
+
+  private static let schema = Schema.either(
+    .either(
+      schema(of: ["auth"], [.init("token", .string)]), schema(of: ["ping"], [])),
+    .either(
+      schema(
+        of: ["subscribe"],
+        [channels, .init("after", .anyObject), .init("afterN", .integer)]),
+      schema(of: ["unsubscribe"], [channels])))
+  private static let channels = Schema.Member(
+    "channels",
+    .array(of: .object(["name", "symbols", "every", "intervals"].map { .init($0, .string) })))
+
+  private static func schema(of actions: [String], _ members: [Schema.Member]) -> Schema {
+    .object([.init("action", .choice(actions)), .init("id", .string)] + members)
+  }
 
   /// - Parameter json: at most `StreamLimits.messageBytesMax`.
   init(json: [UInt8]) {
@@ -85,6 +102,12 @@ enum ClientMessage: Equatable, Sendable {
     case ("ping", _, _): self = .ping(id: id)
     case ("auth", _, _), ("subscribe", _, _), ("unsubscribe", _, _): self = .malformed(id: id)
     case (let action, _, _): self = .unknown(action: action, id: id)
+    }
+    switch self {
+    case .unknown, .malformed, .strange: break
+    case .authenticate, .subscribe, .unsubscribe, .ping:
+      let fault = Self.schema.strangeField(in: data)
+      if let fault { self = .strange(field: fault.field, id: id) }
     }
   }
 

@@ -126,6 +126,7 @@ extension StreamError {
     switch self {
     case .malformed: "malformed_message"
     case .unknownAction: "unknown_action"
+    case .unknownField: "unknown_field"
     case .unknownChannel: "unknown_channel"
     case .invalidEvery: "invalid_every"
     case .invalidInterval: "invalid_interval"
@@ -144,6 +145,7 @@ extension StreamError {
     case .malformed: "expected a JSON object with \"action\" and the fields of that action"
     case .unknownAction(let action):
       "unknown action \"\(action.prefix(32))\": expected auth, subscribe, unsubscribe or ping"
+    case .unknownField(let field): "\(field) is no field of this action"
     case .unknownChannel(let name): "unknown channel \"\(name)\""
     case .invalidEvery(let text):
       "every is \"\(text)\": expected 1s to \(StreamLimits.everySecondsMax)s"

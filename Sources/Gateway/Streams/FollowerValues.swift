@@ -34,6 +34,7 @@ enum StreamClose: UInt16, Sendable {
 enum StreamError: Equatable, Sendable {
   case malformed
   case unknownAction(String)
+  case unknownField(String)
   case unknownChannel(String)
   case invalidEvery(String)
   case invalidInterval(String)

@@ -18,14 +18,17 @@ struct OrderBody: Decodable {
     ["market"] + OrderKind.allCases.filter(\.isMarket).map(\.name)
   private static let types = marketTypes + ["limit", "stop", "stop_limit"]
 
-  /// By what they need.
+  /// By the prices that they have: a market order may have a limit that protects it.
   static let schema = Schema.either(
-    .either(schema(marketTypes), schema(["limit"], needs: ["limitPrice"])),
+    .either(
+      schema(marketTypes, mayHave: ["limitPrice"]), schema(["limit"], needs: ["limitPrice"])),
     .either(
       schema(["stop"], needs: ["stopPrice"]),
       schema(["stop_limit"], needs: ["limitPrice", "stopPrice"])))
 
-  private static func schema(_ types: [String], needs: [String] = []) -> Schema {
+  private static func schema(
+    _ types: [String], needs: [String] = [], mayHave: [String] = []
+  ) -> Schema {
     .object(
       [
         .init("stockSymbol", .text(charactersMax: 32)),
@@ -35,9 +38,10 @@ struct OrderBody: Decodable {
           "timeInForce", .nullable(.choice(TimeInForce.allCases.map(\.name))), isRequired: false),
       ]
         + ["limitPrice", "stopPrice"].map { name in
-          needs.contains(name)
-            ? .init(name, .matching(.price))
-            : .init(name, .nullable(.matching(.price)), isRequired: false)
+          let price: Schema =
+            mayHave.contains(name) ? .nullable(.matching(.price)) : .only(["null"])
+          return needs.contains(name)
+            ? .init(name, .matching(.price)) : .init(name, price, isRequired: false)
         })
   }
 
@@ -62,7 +66,7 @@ struct OrderBody: Decodable {
     return OrderRequest(
       symbol: symbol, side: side, kind: kind, timeInForce: force ?? .day,
       quantity: try quantity.decimal("quantity", .quantity), limit: limit,
-      stop: kind.isStop ? stop : nil)
+      stop: stop)
   }
 
   /// A market order meets the best five levels, and what is left is cancelled.

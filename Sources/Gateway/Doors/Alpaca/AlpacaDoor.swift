@@ -4,11 +4,13 @@
 
 import HTTPTypes
 import Market
+import Reader
 
 enum AlpacaDoor {
   static let door = Door(
     "/v2",
-    error: .named("AlpacaError", .object([.init("code", .integer), .init("message", .string)]))
+    error: .named("AlpacaError", .object([.init("code", .integer), .init("message", .string)])),
+    refusal: .unprocessableContent
   ) { problem in
     var text = JSONWriter()
     text.object { error in
@@ -40,9 +42,12 @@ enum AlpacaDoor {
 struct AlpacaSymbols: Sendable {
   private let directory: InstrumentDirectory
   private let source: String?
+  private let currency: String?
 
-  init(_ directory: InstrumentDirectory, feed: String?) {
+  /// - Parameter currency: that of the prices; nil for each instrument's own.
+  init(_ directory: InstrumentDirectory, feed: String?, currency: String? = nil) {
     self.directory = directory
+    self.currency = currency?.uppercased()
     source = feed.flatMap { feed in
       directory.sourceNames.first { $0 == feed || $0.hasSuffix("_\(feed)") }
     }
@@ -53,18 +58,30 @@ struct AlpacaSymbols: Sendable {
     return named ?? directory.place(spelling: symbol)
   }
 
-  /// - Throws: 404.
+  /// - Throws: 404; 422 where its prices are in another currency.
   func series(_ symbol: String) throws(Problem) -> SeriesPlace {
-    if let place = place(symbol) { return place }
-    throw .unknownSymbol(symbol, in: directory)
+    guard let place = place(symbol) else { throw .unknownSymbol(symbol, in: directory) }
+    try requireCurrency(of: place)
+    return place
   }
 
   /// Each symbol once; unknown ones are left out, as Alpaca does.
-  func series(ofAll symbols: [String]) -> [(symbol: String, place: SeriesPlace)] {
+  /// - Throws: 422 where prices of one are in another currency.
+  func series(ofAll symbols: [String]) throws(Problem) -> [(symbol: String, place: SeriesPlace)] {
     var seen: Set<String> = []
-    return symbols.compactMap { symbol in
-      guard seen.insert(symbol).inserted, let place = place(symbol) else { return nil }
-      return (symbol, place)
+    var found: [(symbol: String, place: SeriesPlace)] = []
+    for symbol in symbols where seen.insert(symbol).inserted {
+      guard let place = place(symbol) else { continue }
+      try requireCurrency(of: place)
+      found.append((symbol, place))
     }
+    return found
+  }
+
+  private func requireCurrency(of place: SeriesPlace) throws(Problem) {
+    let series = directory[place]
+    guard let currency, currency != series.currency else { return }
+    throw .unstorable(
+      "currency", expected: "\(series.currency), for prices of \(series.symbol) are not converted")
   }
 }

@@ -12,15 +12,16 @@ struct AlpacaError: Error, Hashable, Sendable {
   private static let nameCharactersMax = 32
 
   static func unknownSymbols(_ names: [String]) -> AlpacaError {
-    let shown = names.prefix(namesMax).map { $0.prefix(nameCharactersMax) }.joined(separator: ", ")
-    let more = names.count > namesMax ? " and \(names.count - namesMax) more" : ""
-    return AlpacaError(code: 400, text: "no instrument has these symbols: \(shown)\(more)")
+    AlpacaError(code: 400, text: "no instrument has these symbols: \(shown(names))")
   }
 
   static func noData(of channels: [String]) -> AlpacaError {
-    AlpacaError(
-      code: 409, text: "insufficient subscription: there are no \(channels.joined(separator: ", "))"
-    )
+    AlpacaError(code: 409, text: "insufficient subscription: there are no \(shown(channels))")
+  }
+
+  private static func shown(_ names: [String]) -> String {
+    let shown = names.prefix(namesMax).map { $0.prefix(nameCharactersMax) }.joined(separator: ", ")
+    return shown + (names.count > namesMax ? " and \(names.count - namesMax) more" : "")
   }
 
   private init(code: Int64, text: String) {
@@ -32,8 +33,8 @@ struct AlpacaError: Error, Hashable, Sendable {
     switch error {
     case .tooManySymbols, .tooManyChannels: self.init(code: 405, text: "symbol limit exceeded")
     case .authenticationRequired, .accountRequired: self.init(code: 401, text: "not authenticated")
-    case .malformed, .unknownAction, .unknownChannel, .invalidEvery, .invalidInterval,
-      .invalidSymbol, .storeAway, .unknownNumber:
+    case .malformed, .unknownAction, .unknownField, .unknownChannel, .invalidEvery,
+      .invalidInterval, .invalidSymbol, .storeAway, .unknownNumber:
       self.init(code: 400, text: "invalid syntax")
     }
   }

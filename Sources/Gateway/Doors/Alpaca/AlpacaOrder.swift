@@ -65,64 +65,66 @@ struct AlpacaOrderBody: Decodable {
   var symbol: String
   var side: String
   var type: String
-  var qty: String?
-  var notional: String?
+  var qty: String
   var timeInForce: String?
   var limitPrice: String?
   var stopPrice: String?
-  var trailPrice: String?
-  var trailPercent: String?
-  var extendedHours: Bool?
-  var orderClass: String?
   var clientOrderID: String?
 
   enum CodingKeys: String, CodingKey {
-    case symbol, side, type, qty, notional
+    case symbol, side, type, qty
     case timeInForce = "time_in_force"
     case limitPrice = "limit_price"
     case stopPrice = "stop_price"
-    case trailPrice = "trail_price"
-    case trailPercent = "trail_percent"
-    case extendedHours = "extended_hours"
-    case orderClass = "order_class"
     case clientOrderID = "client_order_id"
   }
 
   static let schema = Schema.either(
-    .either(schema("market"), schema("limit", needs: ["limit_price"])),
-    .either(
-      schema("stop", needs: ["stop_price"]),
-      schema("stop_limit", needs: ["limit_price", "stop_price"])))
+    schema(of: "buy", intent: "buy_to_open"), schema(of: "sell", intent: "sell_to_close"))
 
   static let forces = ["day", "gtc", "ioc", "fok"]
 
-  private static func schema(_ type: String, needs: [String] = []) -> Schema {
-    .object(
-      [
-        .init("symbol", .text(charactersMax: 32)), .init("side", .choice(["buy", "sell"])),
-        .init("type", .choice([type])), .init("qty", AlpacaNumbers.schema(.quantity)),
-        .init("time_in_force", .choice(forces)),
-        .init("client_order_id", .matching(.key), isRequired: false),
-      ] + needs.map { .init($0, AlpacaNumbers.schema(.price)) })
+  /// What clients know and is not offered, with the values that have no effect: an order is of a
+  /// quantity, for the exchange's hours, and brings no other with it.
+  private static let withoutEffect: KeyValuePairs = [
+    "notional": ["null"], "trail_price": ["null"], "trail_percent": ["null"],
+    "extended_hours": ["null", "false"], "order_class": ["null", "\"\"", "\"simple\""],
+    "legs": ["null"], "take_profit": ["null"], "stop_loss": ["null"],
+  ]
+
+  private static func schema(of side: String, intent: String) -> Schema {
+    func schema(_ type: String, needs: [String] = []) -> Schema {
+      let prices = ["limit_price", "stop_price"].map { name in
+        needs.contains(name)
+          ? Schema.Member(name, AlpacaNumbers.schema(.price))
+          : Schema.Member(name, .only(["null"]), isRequired: false)
+      }
+      return .object(
+        [
+          .init("symbol", .text(charactersMax: 32)), .init("side", .choice([side])),
+          .init("type", .choice([type])), .init("qty", AlpacaNumbers.schema(.quantity)),
+          .init("time_in_force", .choice(forces)),
+          .init("client_order_id", .nullable(.matching(.key)), isRequired: false),
+          .init("position_intent", .only(["null", "\"\(intent)\""]), isRequired: false),
+        ] + prices + withoutEffect.map { .init($0.key, .only($0.value), isRequired: false) })
+    }
+    return .either(
+      .either(schema("market"), schema("limit", needs: ["limit_price"])),
+      .either(
+        schema("stop", needs: ["stop_price"]),
+        schema("stop_limit", needs: ["limit_price", "stop_price"])))
   }
 
   /// In the form of our own API.
-  /// - Throws: 422 of what is not offered here.
+  /// - Throws: 422 of a name that cannot be stored.
   func order() throws(Problem) -> OrderBody {
-    let missing = [
-      ("notional", notional), ("trail_price", trailPrice), ("trail_percent", trailPercent),
-      ("order_class", ["", "simple", nil].contains(orderClass) ? nil : orderClass),
-      ("extended_hours", extendedHours == true ? "true" : nil),
-    ]
-    for (field, value) in missing {
-      if let value { throw .notOffered(field, found: value) }
-    }
-    guard let qty else { throw .notOffered("qty", found: "nothing") }
     if let clientOrderID, !TextPattern.key.matches(clientOrderID) {
       throw .unstorable("client_order_id", expected: TextPattern.key.expectation)
     }
+    // What a market order leaves is cancelled at once: it is immediate by itself.
+    let force = type == "market" && timeInForce == "ioc" ? TimeInForce.day.name : timeInForce
     return OrderBody(
-      stockSymbol: symbol, side: side, type: type, quantity: qty, timeInForce: timeInForce,
+      stockSymbol: symbol, side: side, type: type, quantity: qty, timeInForce: force,
       limitPrice: limitPrice, stopPrice: stopPrice)
   }
 }
@@ -132,11 +134,10 @@ struct AlpacaChangeBody: Decodable {
   var timeInForce: String?
   var limitPrice: String?
   var stopPrice: String?
-  var trail: String?
   var clientOrderID: String?
 
   enum CodingKeys: String, CodingKey {
-    case qty, trail
+    case qty
     case timeInForce = "time_in_force"
     case limitPrice = "limit_price"
     case stopPrice = "stop_price"
@@ -148,11 +149,11 @@ struct AlpacaChangeBody: Decodable {
     .init("limit_price", AlpacaNumbers.schema(.price), isRequired: false),
     .init("stop_price", AlpacaNumbers.schema(.price), isRequired: false),
     .init("time_in_force", .choice(AlpacaOrderBody.forces), isRequired: false),
-    .init("client_order_id", .matching(.key), isRequired: false),
+    .init("client_order_id", .nullable(.matching(.key)), isRequired: false),
+    .init("trail", .only(["null"]), isRequired: false),
   ])
 
   func change() throws(Problem) -> OrderChange {
-    if let trail { throw .notOffered("trail", found: trail) }
     if let clientOrderID, !TextPattern.key.matches(clientOrderID) {
       throw .unstorable("client_order_id", expected: TextPattern.key.expectation)
     }
@@ -163,11 +164,10 @@ struct AlpacaChangeBody: Decodable {
 }
 
 extension Problem {
-  static func notOffered(_ field: String, found: String) -> Problem {
+  static func nameUsed(_ name: String) -> Problem {
     Problem(
-      .unprocessableContent, code: "not_offered",
-      title: "Orders on paper are of a quantity, simple, and market, limit, stop or stop_limit.",
-      faults: [Fault(field: field, expected: "a value that is offered", found: found)])
+      .unprocessableContent, code: "name_used",
+      title: "client_order_id must be unique: \(name) is another order's.")
   }
 
   /// Whether what was asked may still be done.

@@ -54,11 +54,25 @@ struct AlpacaTradingRoutes: Sendable {
 
   /// Sends a command; without an outcome in time its client must look it up: 409, which it does not
   /// send again by itself.
+  /// - Parameter key: the client's name of an order. Sent again it is the same order while that
+  ///   lives; whoever is answered with one that has ended would believe that it has an order.
   /// - Returns: the number of what it made.
   func execute(
     _ request: CommandRequest, of call: AlpacaCall, key: String? = nil
   ) async throws(Problem) -> Int64 {
-    let sent = try await service.execute(request, in: call.account.id, key: key)
+    let account = call.account.id
+    if let key {
+      let known = try await service.orders(of: call.identity) { (table) throws(AppStoreError) in
+        try table.order(key: key, in: account)
+      }
+      if known?.state.isTerminal == true { throw .nameUsed(key) }
+    }
+    let sent: TradingService.Sent
+    do throws(Problem) {
+      sent = try await service.execute(request, in: account, key: key)
+    } catch {
+      throw error.code == Problem.otherRequestOfKey.code ? .nameUsed(key ?? "") : error
+    }
     guard let made = sent.made else { throw .outcomeUnknown(key: sent.key) }
     return made
   }
@@ -97,6 +111,12 @@ struct AlpacaTradingRoutes: Sendable {
     "suspend_trade": "false", "trade_confirm_email": #""none""#, "ptp_no_exception_entry": "false",
   ]
 
+  private static let unchanged = Schema.object(
+    configurations.map { .init($0.key, .only(["null", $0.value]), isRequired: false) }
+      + ["dtbp_check", "pdt_check", "max_options_trading_level"].map {
+        .init($0, .only(["null"]), isRequired: false)
+      })
+
   private static var configuration: Answer {
     .own { text in
       text.object { answer in
@@ -120,30 +140,14 @@ struct AlpacaTradingRoutes: Sendable {
       ) { (_, _) throws(Problem) in Self.configuration },
       route(
         "/v2/account/configurations", method: .patch,
-        summary: "Alpaca: answers with what the account may do; 409 to change it.",
+        summary: "Alpaca: answers with what the account may do; 422 to change it.",
         answer: .object(Self.configurations.map { .init($0.key, .encoded("{}")) }),
-        body: .encoded(#"{"type":"object"}"#)
+        body: Self.unchanged
       ) { (_, call) throws(Problem) in
-        try Self.requireUnchanged(call.arguments.body)
+        if !call.arguments.body.isEmpty { try AlpacaNumbers.requireObject(call.arguments.body) }
         return Self.configuration
       },
     ]
-  }
-
-  private static func requireUnchanged(_ body: [UInt8]) throws(Problem) {
-    let object = try? JSONSerialization.jsonObject(with: Data(body))
-    guard let wanted = object as? [String: Any] else {
-      throw .invalid("body", expected: "a JSON object", found: "")
-    }
-    for (name, value) in configurations {
-      guard let asked = wanted[name], !(asked is NSNull) else { continue }
-      let known = try? JSONSerialization.jsonObject(
-        with: Data(value.utf8), options: .fragmentsAllowed)
-      guard let known = known as? NSObject, known.isEqual(asked) else {
-        throw Problem(
-          .conflict, code: "not_configurable", title: "\(name) of an account on paper is \(value).")
-      }
-    }
   }
 }
 

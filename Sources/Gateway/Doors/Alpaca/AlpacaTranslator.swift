@@ -35,28 +35,36 @@ final class AlpacaTranslator: StreamTranslator {
 
   private struct Request: Decodable {
     let action: String
-    var secret: String?
-    var quotes: [String]?
-    var bars: [String]?
-    var updatedBars: [String]?
-    var dailyBars: [String]?
-    var trades: [String]?
-    var statuses: [String]?
-    var lulds: [String]?
+    let secret: String?
+    /// By the channel's name, in whatever request: one that is not known is answered, too.
+    private var lists: [String: [String]] = [:]
 
-    func symbols(of channel: AlpacaChannel) -> [String] {
-      switch channel {
-      case .quotes: quotes ?? []
-      case .bars: bars ?? []
-      case .updatedBars: updatedBars ?? []
-      case .dailyBars: dailyBars ?? []
+    private struct Key: CodingKey, Hashable {
+      let stringValue: String
+      var intValue: Int? { nil }
+
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+
+      static let (action, key, secret) = (
+        Key(stringValue: "action"), Key(stringValue: "key"), Key(stringValue: "secret")
+      )
+    }
+
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: Key.self)
+      action = try fields.decode(String.self, forKey: .action)
+      secret = try fields.decodeIfPresent(String.self, forKey: .secret)
+      for name in fields.allKeys where ![Key.action, .key, .secret].contains(name) {
+        lists[name.stringValue] = try fields.decodeIfPresent([String].self, forKey: name)
       }
     }
 
+    func symbols(of channel: AlpacaChannel) -> [String] { lists[channel.rawValue] ?? [] }
+
     /// Nothing of these is recorded.
     var channelsWithoutData: [String] {
-      [("trades", trades), ("statuses", statuses), ("lulds", lulds)]
-        .filter { $0.1?.isEmpty == false }.map(\.0)
+      lists.filter { AlpacaChannel(rawValue: $0.key) == nil && !$0.value.isEmpty }.keys.sorted()
     }
   }
 
