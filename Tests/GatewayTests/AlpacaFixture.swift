@@ -55,7 +55,7 @@ enum AlpacaSamples {
     return commit
   }
 
-  private static func day(
+  static func day(
     _ day: TradingDay, _ source: Source, _ samples: inout StoreSamples
   ) throws -> Candle {
     var candle = samples.candle(0, minute: 0)

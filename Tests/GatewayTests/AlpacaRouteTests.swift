@@ -44,7 +44,7 @@ import Testing
     let fixture = try await ServedFixture(fill: AlpacaSamples.fill)
     let cases: [(path: String, code: Int, text: String)] = [
       ("stocks/bars?symbols=AAPL", 40_010_001, "timeframe: expected a value"),
-      ("stocks/AAPL/bars?timeframe=2Min", 40_010_001, "found 2Min"),
+      ("stocks/AAPL/bars?timeframe=60Min", 40_010_001, "found 60Min"),
       ("stocks/AAPL/bars?timeframe=1Min&page_token=MTI", 40_010_001, "page_token"),
       ("stocks/AAPL/bars?timeframe=1Min&page_token=MTIz", 40_410_000, "page"),
       ("stocks/AAPL/bars?timeframe=1Min&limit=10001", 40_010_001, "limit"),

@@ -37,13 +37,15 @@ import Testing
       #expect(try client.frame() == .text(#"[{"T":"success","msg":"authenticated"}]"#))
       client.send(
         #"{"action":"subscribe","bars":["AAPL","600001.SH"],"quotes":["600001.SH","AAPL"],"#
-          + #""updatedBars":["sh600000"],"trades":["AAPL"],"dailyBars":["nothing"]}"#)
+          + #""updatedBars":["sh600000"],"trades":["AAPL"],"dailyBars":["nothing"],"#
+          + #""orderbooks":["AAPL"],"statuses":[]}"#)
       let answer = try Self.list(client)
       #expect(answer.map { $0["T"] as? String } == ["subscription", "error", "error"])
       #expect(answer[0]["bars"] as? [String] == ["600001.SH", "AAPL"])
       #expect(answer[0]["updatedBars"] as? [String] == ["sh600000"])
       #expect(answer[0]["trades"] as? [String] == [] && answer[0]["dailyBars"] as? [String] == [])
       #expect(answer.dropFirst().map { $0["code"] as? Int } == [400, 409])
+      #expect((answer[2]["msg"] as? String)?.hasSuffix("there are no orderbooks, trades") == true)
       let first = try Self.next("q", client)
       #expect(first.map { $0["S"] as? String } == ["600001.SH"])
       try await fixture.commit(30)
@@ -107,7 +109,10 @@ import Testing
       let client = try StreamsClient(port: port)
       try client.upgrade("/v2/iex")
       _ = try Self.list(client)
-      for wrong in ["{", #"{"action":"auth"}"#, #"{"action":"dance"}"#, "[]"] {
+      for wrong in [
+        "{", #"{"action":"auth"}"#, #"{"action":"dance"}"#, "[]",
+        #"{"action":"subscribe","symbols":"AAPL"}"#,
+      ] {
         client.send(wrong)
         #expect(try client.frame() == .text(#"[{"T":"error","code":400,"msg":"invalid syntax"}]"#))
       }
@@ -221,6 +226,27 @@ import Testing
       one.read(Array(#"{"action":"unsubscribe","bars":["sh600001"],"quotes":["*"]}"#.utf8))
         == .unsubscribe(
           ChannelsRequest(channels: [ChannelRequest(name: "stock-prices", places: all)])))
+  }
+
+  @Test("a star is all there is, also of more series than one client may name of our own channels")
+  func wholeMarket() {
+    let count = StreamLimits.symbolsMax + 500
+    let source = StreamsMarket(count: count)
+    var one = StreamsFollower(source)
+    let all = PlaceSet((0..<count).map { SeriesPlace(index: $0) })
+    let whole = ChannelsRequest(channels: [
+      ChannelRequest(name: "stock-prices", places: all),
+      ChannelRequest(name: "candles", intervals: ["1m"], places: all),
+    ])
+    one.perform(
+      one.follower.received(.subscribe(whole), now: 0, in: one.market, resolve: { _ in nil }))
+    let answers = one.pull()
+    #expect(!answers.contains { if case .failed = $0 { true } else { false } })
+    #expect(one.follower.prices.count == count)
+    one.perform(
+      one.follower.received(.unsubscribe(whole), now: 0, in: one.market, resolve: { _ in nil }))
+    _ = one.pull()
+    #expect(one.follower.prices.isEmpty && one.follower.logs.isEmpty)
   }
 
   @Test("what was missed and slowness are said, heartbeats are not")

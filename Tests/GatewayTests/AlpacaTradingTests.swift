@@ -16,8 +16,8 @@ import Testing
   func peer() async throws {
     let fixture = try await TradingFixture()
     try await fixture.fund()
-    let id = try await fixture.buy(100, limit: "10.02", "sh600001")
-    try await fixture.broker.fill(id, quantity: 100, price: try ExactDecimal("10.01"))
+    let id = try await fixture.buy(300, limit: "10.02", "sh600001")
+    try await fixture.broker.fill(id, quantity: 300, price: try ExactDecimal("10.01"))
     try await fixture.broker.settle(1)
     let secret = fixture.alice
     let outcome = try await fixture.listen { port in

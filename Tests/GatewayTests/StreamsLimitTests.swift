@@ -77,6 +77,11 @@ import Testing
       ("", StreamError.malformed), ("[]", .malformed), (#"{"action":7}"#, .malformed),
       (#"{"action":"auth"}"#, .malformed), (#"{"action":"subscribe"}"#, .malformed),
       (#"{"action":"sing"}"#, .unknownAction("sing")),
+      (#"{"action":"ping","channels":[]}"#, .unknownField("channels")),
+      (
+        #"{"action":"subscribe","channels":[{"name":"candles","symbol":["a"]}]}"#,
+        .unknownField("channels[0].symbol")
+      ),
       (#"{"action":"subscribe","channels":[{"name":"weather"}]}"#, .unknownChannel("weather")),
       (
         #"{"action":"subscribe","channels":[{"name":"stock-prices","every":"0s"}]}"#,

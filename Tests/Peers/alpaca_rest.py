@@ -69,6 +69,19 @@ quarters = data.get_stock_bars(
     )
 )
 assert len(quarters[symbols[0]]) == 2
+for amount, unit, named, count in [
+    (7, "Min", symbols, 5), (4, "Hour", symbols, 1), (23, "Hour", symbols, 1),
+    (1, "Week", ["AAPL"], 2), (3, "Month", ["AAPL"], 1), (12, "Month", ["AAPL"], 1),
+]:
+    longer = data.get_stock_bars(
+        StockBarsRequest(
+            symbol_or_symbols=named,
+            timeframe=TimeFrame(amount, TimeFrameUnit(unit)),
+            start=datetime(2026, 1, 1),
+            end=end,
+        )
+    )
+    assert {symbol: len(longer[symbol]) for symbol in named} == dict.fromkeys(named, count), longer
 days = data.get_stock_bars(
     StockBarsRequest(symbol_or_symbols="AAPL", timeframe=TimeFrame.Day, start=datetime(2026, 7, 1))
 )

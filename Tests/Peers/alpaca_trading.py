@@ -1,4 +1,4 @@
-"""Trades on the gateway at PORT with unmodified alpaca-py: an account with money, 100 shares of
+"""Trades on the gateway at PORT with unmodified alpaca-py: an account with money, 300 shares of
 sh600001 to sell, and a broker that fills market orders at 10.00 and lets limit orders rest."""
 
 import os
@@ -8,7 +8,14 @@ from uuid import UUID
 
 from alpaca.common.exceptions import APIError
 from alpaca.trading.client import TradingClient
-from alpaca.trading.enums import OrderSide, OrderStatus, QueryOrderStatus, TimeInForce
+from alpaca.trading.enums import (
+    OrderClass,
+    OrderSide,
+    OrderStatus,
+    PositionIntent,
+    QueryOrderStatus,
+    TimeInForce,
+)
 from alpaca.trading.requests import (
     ClosePositionRequest,
     CreateWatchlistRequest,
@@ -19,6 +26,8 @@ from alpaca.trading.requests import (
     MarketOrderRequest,
     ReplaceOrderRequest,
     StopLimitOrderRequest,
+    StopLossRequest,
+    TakeProfitRequest,
     UpdateWatchlistRequest,
 )
 
@@ -72,6 +81,19 @@ assert resting.stop_price == "10.50" or resting.stop_price == "10.5", resting
 refused(lambda: client.submit_order(
     LimitOrderRequest(qty=999999, limit_price=1700.01, **buy)), 403, 40310000)
 refused(lambda: client.submit_order(MarketOrderRequest(notional=100, **buy)), 422, 42210000)
+for more in [
+    dict(take_profit=TakeProfitRequest(limit_price=12), stop_loss=StopLossRequest(stop_price=9)),
+    dict(position_intent=PositionIntent.SELL_TO_OPEN),
+    dict(extended_hours=True),
+]:
+    refused(lambda: client.submit_order(MarketOrderRequest(qty=100, **buy, **more)), 422, 42210000)
+plain = dict(
+    extended_hours=False, order_class=OrderClass.SIMPLE, position_intent=PositionIntent.BUY_TO_OPEN)
+ended = client.submit_order(
+    LimitOrderRequest(qty=100, limit_price=9, client_order_id="ended", **buy, **plain))
+client.cancel_order_by_id(ended.id)
+refused(lambda: client.submit_order(
+    LimitOrderRequest(qty=100, limit_price=9, client_order_id="ended", **buy)), 422, 42210000)
 refused(lambda: client.get_order_by_id(UUID(int=17)), 404, 40410000)
 
 positions = {position.symbol: position for position in client.get_all_positions()}
@@ -82,7 +104,7 @@ assert client.get_open_position(held.asset_id).symbol == "sh600000"
 refused(lambda: client.get_open_position("sh600002"), 404, 40410000)
 refused(lambda: client.close_position("sh600000"), 403, 40310000)
 sold = client.close_position("sh600001", ClosePositionRequest(percentage="50"))
-assert (sold.side, sold.qty, sold.status) == (OrderSide.SELL, "50", OrderStatus.FILLED), sold
+assert (sold.side, sold.qty, sold.status) == (OrderSide.SELL, "100", OrderStatus.FILLED), sold
 closed = {entry.symbol: entry for entry in client.close_all_positions(cancel_orders=True)}
 assert closed["sh600001"].status == 200 and closed["sh600000"].status == 403, closed
 assert client.get_order_by_id(resting.id).status == OrderStatus.CANCELED
@@ -90,6 +112,8 @@ assert client.cancel_orders() == []
 
 history = client.get_portfolio_history(GetPortfolioHistoryRequest(period="1M", timeframe="1D"))
 assert len(history.timestamp) == len(history.equity) > 0, history
+stamp = datetime.fromtimestamp(history.timestamp[-1], tz=timezone.utc)
+assert stamp.date() == date(2026, 7, 6), stamp
 kinds = [row["activity_type"] for row in client.get("/account/activities")]
 assert kinds[0] == "FILL" and kinds[-1] == "CSD", kinds
 assert {row["side"] for row in client.get("/account/activities/FILL")} == {"buy", "sell"}
