@@ -76,6 +76,24 @@ package struct NotificationTable {
     return try notifications(Self.readInbox, parameters)
   }
 
+  private static let countUnread = Statement(
+    name: "count_unread_notifications",
+    sql: """
+      select count(*)
+      from notification
+      where user_id = $1::bigint
+        and deleted_at is null
+        and read_at is null
+      """)
+
+  package func unreadCount(of userID: Int64) throws(AppStoreError) -> Int64 {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    return try connection.read(Self.countUnread, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in try row.int64()
+    }.first ?? 0
+  }
+
   private static let readSome = Statement(
     name: "read_some_notifications",
     sql: """
@@ -115,6 +133,22 @@ package struct NotificationTable {
   /// One that is not there, or was read, is no fault.
   package func markRead(_ id: Int64, of userID: Int64) throws(AppStoreError) {
     try change(Self.markRead, id, of: userID)
+  }
+
+  private static let markAllRead = Statement(
+    name: "mark_notifications_read",
+    sql: """
+      update notification
+      set read_at = clock_timestamp()
+      where user_id = $1::bigint
+        and id <= $2::bigint
+        and read_at is null
+        and deleted_at is null
+      """)
+
+  /// - Parameter id: the newest one that the user has seen; later ones stay unread.
+  package func markAllRead(through id: Int64, of userID: Int64) throws(AppStoreError) {
+    try change(Self.markAllRead, id, of: userID)
   }
 
   private static let hide = Statement(

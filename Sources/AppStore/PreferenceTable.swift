@@ -40,16 +40,17 @@ package struct PreferenceTable {
       values ($1::bigint, $2::text::jsonb)
       on conflict (user_id) do update
       set
-        value = excluded.value,
+        value = case when $3::boolean then preference.value else '{}' end || excluded.value,
         updated_at = now()
-      where preference.value is distinct from excluded.value
+      where preference.value is distinct from
+        case when $3::boolean then preference.value else '{}' end || excluded.value
       returning value::text
       """)
 
-  /// Replaces them all.
+  /// Replaces them all, or with `merging` the members that the object has.
   /// - Parameter json: the text of one JSON object.
   /// - Throws: `invalid` for what is no object, `tooLarge`, `store`.
-  package func replace(with json: String) throws(AppStoreError) {
+  package func write(_ json: String, merging: Bool) throws(AppStoreError) {
     let problem = AppStoreError.invalid(field: "body", expected: "one JSON object")
     guard json.utf8.count <= Self.bytesMax else { throw .tooLarge(bytesMax: Self.bytesMax) }
     guard json.first(where: { !$0.isWhitespace }) == "{", !json.utf8.contains(0) else {
@@ -58,6 +59,7 @@ package struct PreferenceTable {
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
     parameters.add { $0.text(json) }
+    parameters.add { $0.bool(merging) }
     do throws(AppStoreError) {
       try connection.write(Self.write, with: parameters, context: Self.context)
     } catch {

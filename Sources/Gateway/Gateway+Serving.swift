@@ -54,10 +54,7 @@ extension Gateway {
     control: AccessControl, loops: any EventLoopGroup
   ) -> (parts: Parts, streams: StreamHub, alerts: AlertWatch) {
     var settings = StreamSettings(
-      isAnonymousAllowed: control.options.anonymous,
-      isOriginAllowed: { origin, host in
-        ![.foreign, .misdirected].contains(control.rule.verdict(origin: origin, host: host))
-      })
+      isAnonymousAllowed: control.options.anonymous, originRule: control.rule)
     settings.doors = DoorRegistry.streams { [memory] in memory.state }
     let hub = StreamHub(
       group: loops, services: streamServices(control: control), settings: settings)
@@ -98,8 +95,7 @@ extension Gateway {
       isInForce: { grant in
         guard let id = Int64(grant.identity) else { return true }
         guard let identity = control.directory.identity(ofToken: id) else { return false }
-        let isOfUser = grant.userID == nil || identity.scopes.contains(.account)
-        return isOfUser && identity.scopes.contains(.market)
+        return StreamGrant(identity, anonymous: control.options.anonymous) == grant
       },
       resolve: { [memory] in memory.state.directory.place(spelling: $0) },
       authorize: { credential, peer in control.grant(for: credential, from: peer) },
@@ -137,10 +133,7 @@ extension AccessControl {
     let verdict = admit(request)
     switch verdict.outcome {
     case .admitted(.token(let identity)):
-      return .success(
-        StreamGrant(
-          identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market),
-          userID: identity.scopes.contains(.account) ? identity.userID : nil))
+      return .success(StreamGrant(identity, anonymous: options.anonymous))
     case .refused(let problem):
       finished(verdict, status: problem.status.code)
       return .failure(problem)
@@ -148,6 +141,16 @@ extension AccessControl {
       finished(verdict, status: HTTPResponse.Status.unauthorized.code)
       return .failure(.unauthenticated)
     }
+  }
+}
+
+extension StreamGrant {
+  /// - Parameter anonymous: `gateway.anonymous`.
+  fileprivate init(_ identity: Principal.Identity, anonymous: Bool) {
+    self.init(
+      identity: String(identity.tokenID),
+      mayReadMarket: anonymous || identity.scopes.contains(.market),
+      userID: identity.scopes.contains(.account) ? identity.userID : nil)
   }
 }
 

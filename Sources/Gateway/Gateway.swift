@@ -116,7 +116,7 @@ package struct Gateway: Sendable {
     let application = application(parts, on: loops, onRunning: onRunning)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
-      group.addTask { await watchLeader(for: follower) }
+      group.addTask { await lookBesideFeed(for: follower) }
       await awaitQuotes(parts.outbox)
       do {
         try await application.runService()
@@ -143,20 +143,25 @@ package struct Gateway: Sendable {
   private static let quoteLooksMax = 500
   private static let quoteLookMilliseconds = 10
 
-  /// A daemon that hangs or was stopped writes nothing, and no commit says so.
-  private func watchLeader(for follower: FeedFollower) async {
+  /// A daemon that hangs or was stopped writes nothing, and no commit says so; world indexes change
+  /// without a commit of the feed.
+  private func lookBesideFeed(for follower: FeedFollower) async {
     let pool = QueryPool(url: options.databaseURL, connections: 1, log: log)
     while !Task.isCancelled {
       // Where the database cannot be asked, the follower has said so.
-      if let isLed = try? await pool.run({ (reader) throws(StoreError) in try reader.isLed() }) {
-        follower.setLed(isLed)
+      let look = try? await pool.run { (reader) throws(StoreError) in
+        (isLed: try reader.isLed(), overview: try reader.overview())
       }
-      try? await Task.sleep(for: .seconds(Self.leaderSeconds))
+      if let look {
+        follower.setLed(look.isLed)
+        follower.setOverview(look.overview)
+      }
+      try? await Task.sleep(for: .seconds(Self.lookSeconds))
     }
   }
 
   /// Half of the shortest lease is 1.5 s; the usual one is 10 s.
-  private static let leaderSeconds = 3
+  private static let lookSeconds = 3
 
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
     FeedFollower(

@@ -147,21 +147,26 @@ package final class StoreReader {
       context: context)
   }
 
+  /// World indexes. They are no part of the feed: whoever shows them asks again.
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func overview() throws(StoreError) -> [OverviewRow] {
+    try read(Self.readOverview, context: "overview") { (row) throws(StoreError) in
+      OverviewRow(
+        symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
+        change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp())
+    }
+  }
+
   /// - Throws: `connectionLost`, `transient`, `malformed`.
   package func snapshot() throws(StoreError) -> FeedSnapshot {
     try inOneMoment("snapshot") { () throws(StoreError) -> FeedSnapshot in
       let (epoch, seq) = try position()
-      let overview = try read(Self.readOverview, context: "snapshot") { (row) throws(StoreError) in
-        OverviewRow(
-          symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
-          change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp())
-      }
       let last = try read(Self.readLastChange, context: "snapshot") { (row) throws(StoreError) in
         (committedAt: try row.timestamp(), knownAt: try row.timestamp())
       }.first
       return FeedSnapshot(
-        epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max), overview: overview,
-        committedAt: last?.committedAt, knownAt: last?.knownAt)
+        epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max),
+        overview: try overview(), committedAt: last?.committedAt, knownAt: last?.knownAt)
     }
   }
 

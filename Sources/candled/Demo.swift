@@ -200,12 +200,16 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let folder: DemoFolder
   }
 
+  /// Dow Jones, NASDAQ and S&P 500. Shanghai and Shenzhen are instruments.
+  private static let worldIndexes = "gb_$dji,gb_$ixic,gb_$inx"
+
   private func settings(in world: World, _ settings: String...) throws -> Settings {
     let list = world.symbols.map(\.description).joined(separator: ",")
     // At this speed a busy machine is silent for 12 s at once: the second would serve by chance.
     let live = SourceRegistry.liveSources(of: .live).prefix(1).map(\.name).joined()
     let own = [
-      "state_directory=\(world.folder.path)", "quotes.symbols=\(list)", "quotes.overview=",
+      "state_directory=\(world.folder.path)", "quotes.symbols=\(list)",
+      "quotes.overview=\(Self.worldIndexes)",
       "quotes.sources=\(live)",
     ]
     let sources = try SourceRegistry.all.flatMap { try overrides(of: $0, in: world) }

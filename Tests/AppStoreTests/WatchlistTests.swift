@@ -170,8 +170,8 @@ import Testing
     let database = try AppDatabase()
     let preferences = PreferenceTable(try database.connection(), userID: try database.user())
     #expect(try preferences.value() == "{}")
-    try preferences.replace(with: #"{"every": "2s", "colours": {"rising": "red"}}"#)
-    try preferences.replace(with: #"{"every": 5.00}"#)
+    try preferences.write(#"{"every": "2s", "colours": {"rising": "red"}}"#, merging: false)
+    try preferences.write(#"{"every": 5.00}"#, merging: false)
     #expect(try preferences.value() == #"{"every": 5.00}"#)
   }
 
@@ -185,8 +185,10 @@ import Testing
   func `what is no object, or too large, is refused and changes nothing`(_ json: String) throws {
     let database = try AppDatabase()
     let preferences = PreferenceTable(try database.connection(), userID: try database.user())
-    try preferences.replace(with: #"{"every": "1s"}"#)
-    let error = #expect(throws: AppStoreError.self) { try preferences.replace(with: json) }
+    try preferences.write(#"{"every": "1s"}"#, merging: false)
+    let error = #expect(throws: AppStoreError.self) {
+      try preferences.write(json, merging: Bool.random())
+    }
     let isObject = json.hasSuffix("}") && json != "{} {}" && !json.contains("u0000")
     #expect(
       error

@@ -186,9 +186,10 @@ import Testing
     page.isPreflight = true
     page.origin = "https://app.example.com"
     let verdict = control.admit(page)
-    #expect(verdict.outcome == .preflight)
-    #expect(verdict.headers.contains { $0.name == "Access-Control-Allow-Methods" })
+    #expect(verdict.outcome == .preflight(isListed: true))
+    #expect(verdict.headers.contains { $0.name == "Access-Control-Allow-Origin" })
     page.origin = "https://evil.example.com"
+    #expect(control.admit(page).outcome == .preflight(isListed: false))
     #expect(!control.admit(page).headers.contains { $0.name.hasPrefix("Access-Control") })
   }
 

@@ -99,9 +99,9 @@ import Testing
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"1e400"}"#, 422, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":1}"#, 400, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"-1"}"#, 422, "invalid_argument"),
-    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["AAPL","AAPL"]}"#, 409, "symbol_twice"),
+    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["AAPL","AAPL"]}"#, 422, "symbol_twice"),
     ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["nonsense!"]}"#, 409, "unknown_symbol"),
-    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"2","high":"1"}"#, 409, "triggers_cross"),
+    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"2","high":"1"}"#, 422, "triggers_cross"),
     ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":[null]}"#, 400, "invalid_argument"),
     ("PUT", "/v1/preferences", "[]", 422, "invalid_argument"),
   ])
@@ -113,6 +113,36 @@ import Testing
     let answer = try await ask(method, path, body: body)
     #expect(answer.status == status && answer.body.contains("\"code\":\"\(code)\""), "\(answer)")
     #expect(answer.headers[.contentType] == "application/problem+json")
+  }
+
+  @Test func `a list with a symbol that is not listed any more is ordered and thinned`()
+    async throws
+  {
+    _ = try await ask(.post, "/v1/watchlists", body: #"{"name":"a"}"#)
+    try database.execute(
+      """
+      insert into candled_app.watchlist_item (watchlist_id, position, symbol)
+      values (1, 0, 'sh600001'), (1, 1, 'sz000001')
+      """)
+    let path = "/v1/watchlists/1/symbols"
+    let ordered = try await ask(.put, path, body: #"{"symbols":["sz000001","sh600001"]}"#)
+    #expect(ordered.status == 200, "\(ordered)")
+    let other = try await ask(.put, path, body: #"{"symbols":["sh600001","sh600002"]}"#)
+    #expect(other.status == 409 && other.body.contains(#""found":"sh600002""#), "\(other)")
+    #expect(try await ask(.put, path, body: #"{"symbols":["sh600001"]}"#).status == 200)
+    #expect(try await ask(.put, path, body: #"{"symbols":[]}"#).status == 200)
+    #expect(try await ask(.put, path, body: #"{"symbols":["sh600001"]}"#).status == 409)
+  }
+
+  @Test func `an app changes its own preferences and leaves those of others`() async throws {
+    let path = "/v1/preferences"
+    #expect(try await ask(.put, path, body: #"{"mine": 1, "page": {"a": 1}}"#).status == 204)
+    #expect(try await ask(.patch, path, body: #"{"page": {"b": 2}}"#).status == 204)
+    #expect(try await ask(.get, path).body == #"{"mine": 1, "page": {"b": 2}}"#)
+    #expect(try await ask(.patch, path, body: "[]").status == 422)
+    #expect(try await ask(.put, path, body: "{}").status == 204)
+    #expect(try await ask(.patch, path, body: #"{"page": {}}"#).status == 204)
+    #expect(try await ask(.get, path).body == #"{"page": {}}"#)
   }
 
   @Test func `preferences come back, and a body has a bound`() async throws {

@@ -53,6 +53,23 @@ import Testing
     #expect(seconds == "t")
     let alerts = try await first.ask(.get, "/v1/alerts")
     #expect(alerts.body.contains("\"state\":\"fired\""))
+    try await readAndRemove(rows[0], over: first)
+  }
+
+  /// What is in the inbox is counted, read and removed, and its alert stays.
+  private func readAndRemove(
+    _ row: [String: Any], over gateway: AlertGateway
+  ) async throws {
+    let id = try #require(row["id"] as? String)
+    let path = "/v1/notifications?unread=true"
+    let news = try await gateway.ask(.get, path).json
+    #expect(news["unread"] as? Int == 1 && news["alerts"] == nil)
+    #expect(try await gateway.ask(.put, "/v1/inbox/read?through=\(id)").status == 204)
+    #expect(try await gateway.ask(.get, path).json["unread"] as? Int == 0)
+    #expect(try await gateway.ask(.delete, "/v1/notifications/\(id)").status == 204)
+    let left = try await gateway.ask(.get, "/v1/notifications").json
+    #expect((left["notifications"] as? [Any])?.count == 0)
+    #expect((left["alerts"] as? [Any])?.count == 1)
   }
 
   @Test func `what happened while no gateway ran fires with the day that it happened on`()
@@ -94,6 +111,10 @@ import Testing
     try await market.trade(last: 10, high: 11)
     try await market.trade(last: 12, high: 12)
     #expect(try await gateway.inbox(3).map { $0["kind"] as? String }.first == "fired")
+    // What came behind the newest that was seen stays unread.
+    let seen = try #require(rows[0]["id"] as? String)
+    #expect(try await gateway.ask(.put, "/v1/inbox/read?through=\(seen)").status == 204)
+    #expect(try await gateway.ask(.get, "/v1/notifications").json["unread"] as? Int == 1)
   }
 
   @Test func `a stream of the user gets the notification, and another user's does not`()

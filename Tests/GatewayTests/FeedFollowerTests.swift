@@ -36,7 +36,8 @@ import Testing
     let rows = try database.execute(
       """
       select symbol, name, last, change, percent_change, open, high, low, previous_close, volume,
-        turnover, bid, ask, trading, changed_seq, trading_day, bid_prices[1], bid_volumes[5]
+        turnover, nullif(bid, 0), nullif(ask, 0), trading, changed_seq, trading_day,
+        bid_prices[1], bid_volumes[5]
       from candled.latest order by symbol
       """)
     #expect(state.stocks.compactMap(\.self).count == rows.count, "seed \(seed)")

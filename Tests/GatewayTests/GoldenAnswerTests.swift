@@ -94,6 +94,7 @@ import Testing
   private static let mine = [
     Case("ticket", "/v1/tickets", status: 201, method: .post),
     Case("preferences", "/v1/preferences", status: 204, method: .put, body: #"{"every": "2s"}"#),
+    Case("preferences-own", "/v1/preferences", status: 204, method: .patch, body: #"{"a": 1}"#),
     Case("preferences-read", "/v1/preferences"),
     Case("preferences-bad", "/v1/preferences", status: 422, method: .put, body: "[]"),
     Case("watchlist", "/v1/watchlists", status: 201, method: .post, body: #"{"name":"自选"}"#),
@@ -104,17 +105,18 @@ import Testing
       "watchlist-symbols", "\(list)/symbols", method: .put,
       body: #"{"symbols":["sh600001",{"symbol":"600000.SH","low":"1.50","high":"2.000"}]}"#),
     Case(
-      "watchlist-twice", "\(list)/symbols", status: 409, method: .put,
+      "watchlist-twice", "\(list)/symbols", status: 422, method: .put,
       body: #"{"symbols":["sh600001","600001"]}"#),
     Case(
       "watchlist-add", "\(list)/symbols/sh600002", status: 204, method: .put,
       body: #"{"low":"1.50"}"#),
     Case(
-      "watchlist-crossed", "\(list)/symbols/sh600002", status: 409, method: .put,
+      "watchlist-crossed", "\(list)/symbols/sh600002", status: 422, method: .put,
       body: #"{"low":"2","high":"1"}"#),
     Case("watchlist-no-symbol", "\(list)/symbols/sh600009", status: 404, method: .put),
     Case("watchlist-rename", list, status: 204, method: .put, body: #"{"name":"b"}"#),
-    Case("watchlists", "/v1/watchlists"),
+    Case("watchlists", "/v1/watchlists"), Case("watchlist-one", list),
+    Case("watchlist-none", "/v1/watchlists/9", status: 404),
     Case("watchlist-remove", "\(list)/symbols/sh600002", status: 204, method: .delete),
     Case("watchlist-delete", list, status: 204, method: .delete),
     Case("watchlist-unknown", list, status: 404, method: .put, body: #"{"name":"b"}"#),
@@ -142,9 +144,12 @@ import Testing
     Case("alert-read", "/v1/alerts/1"), Case("alerts", "/v1/alerts"),
     Case("notifications", "/v1/notifications?limit=10"),
     Case("notifications-bad", "/v1/notifications?cursor=abcd", status: 404),
+    Case("notification-delete", "/v1/notifications/1", status: 204, method: .delete),
+    Case("alert-kept", "/v1/alerts/1"),
     Case("alert-delete", "/v1/alerts/1", status: 204, method: .delete),
-    Case("alert-delete-again", "/v1/notifications/1", status: 204, method: .delete),
+    Case("alert-delete-again", "/v1/alerts/1", status: 204, method: .delete),
     Case("alert-unknown", "/v1/alerts/1", status: 404),
+    Case("inbox-all-read", "/v1/inbox/read?through=9", status: 204, method: .put),
     Case("inbox-read", "/v1/inbox/1/read", status: 204, method: .put),
     Case("inbox-delete", "/v1/inbox/1", status: 204, method: .delete),
   ]
@@ -157,12 +162,13 @@ import Testing
       "webhook-bad", "/v1/webhooks", status: 422, method: .post,
       body: #"{"url":"https://user@example.com/hook"}"#),
     Case(
-      "webhook-refused", "/v1/webhooks", status: 409, method: .post,
+      "webhook-refused", "/v1/webhooks", status: 422, method: .post,
       body: #"{"url":"https://169.254.169.254/latest"}"#),
     Case(
       "webhook-replaced", "/v1/webhooks/1", method: .put,
       body: #"{"url":"https://example.com/other"}"#),
-    Case("webhooks", "/v1/webhooks"),
+    Case("webhooks", "/v1/webhooks"), Case("webhook-one", "/v1/webhooks/1"),
+    Case("webhook-none", "/v1/webhooks/9", status: 404),
     Case("webhook-delete", "/v1/webhooks/1", status: 204, method: .delete),
     Case(
       "webhook-unknown", "/v1/webhooks/1", status: 404, method: .put,
@@ -196,6 +202,9 @@ import Testing
       let reply = try await gateway.ask(example.path, method: example.method, body: example.body)
       #expect(reply.status == example.status, "\(example.name) \(reply.body.prefix(200))")
       try GoldenAnswer.expect(reply.body, equals: example.name)
+      if let place = reply.headers[.location] {
+        #expect(try await gateway.ask(place).status == 200, "\(place)")
+      }
     }
   }
 
@@ -207,6 +216,9 @@ import Testing
         example.method, example.path, example.body, key: example.name)
       #expect(reply.status == example.status, "\(example.name) \(reply.body.prefix(200))")
       try GoldenAnswer.expect(reply.body, equals: example.name)
+      if let place = reply.headers[.location] {
+        #expect(try await fixture.ask(.get, place).status == 200, "\(place)")
+      }
     }
   }
 

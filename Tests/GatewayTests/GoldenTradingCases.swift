@@ -45,7 +45,7 @@ extension GoldenAnswerTests {
     Case("trade-order-unknown", "/v1/orders/99", status: 404),
     Case(
       "trade-order-replaced", "/v1/orders/1", method: .patch, body: #"{"limitPrice":"10.05"}"#),
-    Case("trade-order-unchanged", "/v1/orders/2", status: 409, method: .patch, body: "{}"),
+    Case("trade-order-unchanged", "/v1/orders/2", status: 422, method: .patch, body: "{}"),
     Case("trade-order-cancelled", "/v1/orders/2", method: .delete),
     Case(
       "trade-order-market", "/v1/orders", status: 201, method: .post,
@@ -66,6 +66,8 @@ extension GoldenAnswerTests {
       "trade-queue", "/v1/queue-purchases", status: 201, method: .post,
       body: #"{"stockSymbol":"sh600000","quantity":"200","triggers":[{"kind":"atLimitUp"}]}"#),
     Case("trade-queue-list", "/v1/queue-purchases?status=open"),
+    Case("trade-queue-one", "/v1/queue-purchases/8"),
+    Case("trade-queue-none", "/v1/queue-purchases/99", status: 404),
     Case("trade-queue-disarmed", "/v1/queue-purchases/8", method: .delete),
     Case("trade-queue-unknown", "/v1/queue-purchases/99", status: 404, method: .delete),
   ]

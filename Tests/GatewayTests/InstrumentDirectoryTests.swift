@@ -66,6 +66,36 @@ import Testing
     #expect(found == symbols)
   }
 
+  @Test(
+    "initials are found by each reading that a character has, in any combination",
+    arguments: [
+      ("招商银行", ["zsyh", "zsyx", "zsy"]), ("长江电力", ["cjdl", "zjdl"]),
+      ("长安汽车", ["caqc", "ca"]), ("重庆啤酒", ["cqpj", "zqpj", "cq"]), ("厦门国贸", ["xmgm", "smgm"]),
+      ("重庆银行", ["cqyh", "zqyx", "cqyx"]), ("乐普医疗", ["lpyl"]), ("曾单", ["zs", "cd", "zd"]),
+    ])
+  func polyphones(name: String, initials: [String]) throws {
+    let directory = InstrumentDirectory().updated(with: [
+      try Self.record(1, "sh600036", name: name)
+    ])
+    for text in initials { #expect(directory.search(text).count == 1, "\(text)") }
+    #expect(directory.search(initials[0] + "z").isEmpty)
+    #expect(directory.search("q" + initials[0].dropFirst()).isEmpty)
+  }
+
+  @Test("each character of the table of readings is in it once, and adds a reading")
+  func tableOfReadings() {
+    let characters = PinyinInitials.polyphones.flatMap(\.value)
+    #expect(Set(characters).count == characters.count && characters.count > 150)
+    for (letters, characters) in PinyinInitials.polyphones {
+      #expect(Set(letters).count > 1 || letters.count > 1, "\(letters)")
+      for character in characters {
+        for letter in letters {
+          #expect(PinyinInitials(of: String(character)).begin(with: String(letter)))
+        }
+      }
+    }
+  }
+
   @Test("search gives no more than the limit")
   func limit() throws {
     #expect(try directory().search("0000", limit: 1).count == 1)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Market
 import TestTraits
 import Testing
 
@@ -21,6 +22,20 @@ import Testing
     }
   }
 
+  @Test("the page knows the places of prices by the kinds that the API names")
+  func placesOfPrices() throws {
+    let format = try #require(Page.files["format.js"])
+    let script = String(decoding: format.bytes, as: UTF8.self)
+    let table = try #require(script.firstMatch(of: #/placesOfKind = \{ ([^}]*) \}/#)?.output.1)
+    let kinds = table.split(separator: ", ").map { String($0.prefix { $0 != ":" }) }
+    // Those with an instrument whose tick is a thousandth; an index is shown otherwise.
+    let fine = ["sh510050", "sh113050", "sh900901", "sz131810"].compactMap {
+      Symbol($0).flatMap(Instrument.classify)
+    }
+    #expect(fine.allSatisfy { $0.tickSize.scale == 3 })
+    #expect(Set(kinds) == Set(fine.map(\.kind.name)))
+  }
+
   @Test("the page and all that it refers to are served, under names that change with them")
   func served() async throws {
     let fixture = try await ServedFixture()
@@ -28,6 +43,12 @@ import Testing
     #expect(start.status == 200 && start.headers[.cacheControl] == "no-cache")
     let policy = try #require(start.headers[.contentSecurityPolicy])
     #expect(policy.hasPrefix("default-src 'none'; script-src 'self';"))
+    for (name, value) in [
+      ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    ] {
+      #expect(start.headers[try #require(HTTPField.Name(name))] == value)
+    }
     let references = start.body.matches(of: #/(?:src|href)="([^"]+)"/#).map(\.output.1)
     #expect(references.count >= 3)
     for reference in references {

@@ -2,6 +2,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Market
+import NIOCore
+import NIOEmbedded
 import Reader
 import TestSupport
 import TestTraits
@@ -31,14 +33,60 @@ import Testing
     #expect(reply.status == 200, "\(reply.body)")
   }
 
-  @Test("an adjustment to the newest prices is never called immutable")
+  @Test("no history is called immutable, and one that is empty is asked for each time")
   func caching() async throws {
     let fixture = try await ServedFixture()
-    let path = "/v1/stocks/sh600000/history?interval=1d&to=2020-01-01"
-    let raw = try await fixture.get(path)
-    #expect(raw.headers[.cacheControl] == "private, max-age=86400, immutable")
-    let adjusted = try await fixture.get(path + "&adjust=qfq")
-    #expect(adjusted.status != 200 || adjusted.headers[.cacheControl] == "private, max-age=5")
+    let path = "/v1/stocks/sh600000/history?interval=1m"
+    let candles = try await fixture.get("\(path)&to=2026-07-07")
+    #expect(candles.headers[.cacheControl] == "private, max-age=5")
+    let empty = try await fixture.get("\(path)&to=2020-01-01")
+    #expect(empty.headers[.cacheControl] == "private, no-cache")
+    // A backfill that comes between is in the next answer, for the tag is another.
+    let tag = try #require(empty.headers[.eTag])
+    let again = try await fixture.get("\(path)&to=2020-01-01", headers: [.ifNoneMatch: tag])
+    #expect(again.status == 304)
+    #expect(candles.headers[.eTag] != tag)
+  }
+
+  @Test("a page of coverage goes on at a gateway that numbers its series otherwise")
+  func coverageCursor() async throws {
+    let fixture = try await ServedFixture()
+    let path = "/v1/coverage?day=2026-07-06&limit=1"
+    let other = Gateway(fixture.gateway.options, log: quietLog)
+    var state = fixture.gateway.memory.state
+    state.directory = InstrumentDirectory().updated(with: state.directory.series.reversed())
+    other.memory.publish(state)
+    let table = other.table(Gateway.Parts())
+    var cursor = ""
+    var symbols: [String] = []
+    repeat {
+      let asked = AskedRequest(path: path + cursor)
+      let isFirst = symbols.count % 2 == 0
+      let answer = try await asked.answer(from: isFirst ? fixture.gateway.table(.init()) : table)
+        .json
+      let rows = answer["coverage"] as? [[String: Any]] ?? []
+      symbols += rows.compactMap { $0["symbol"] as? String }
+      cursor = (answer["nextCursor"] as? String).map { "&cursor=\($0)" } ?? ""
+    } while !cursor.isEmpty && symbols.count < 10
+    #expect(symbols == ["sh600000", "sh600001", "sh600002"])
+  }
+
+  @Test("a body that breaks off is no body that is too large")
+  func brokenBody() async throws {
+    struct Lost: Error {}
+    let route = Route(
+      "/body", method: .put, summary: "Takes one.", scope: .open, answer: .string, body: .string
+    ) { _, _, _ in Answer(json: []) }
+    let table = RouteTable([route], middlewares: [], counters: RequestCounters())
+    let (bytes, sending) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
+    sending.yield(ByteBuffer(string: "{"))
+    sending.finish(throwing: Lost())
+    let request = Request(
+      head: HTTPRequest(method: .put, scheme: "http", authority: "test", path: "/body"),
+      body: RequestBody(asyncSequence: bytes))
+    let source = ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: quietLog)
+    let reply = try await table.respond(to: request, context: GatewayContext(source: source))
+    #expect(reply.status == .badRequest)
   }
 
   @Test("times beyond PostgreSQL's are infinite to it, and stop nothing")

@@ -9,11 +9,14 @@ import Testing
   private static let day = TradingDay(daysSince1970: 20_640)
 
   /// Of a share whose last close was 10 yuan.
-  private func stock(name: String, listedAs listed: String) throws -> [String: Any] {
+  private func stock(
+    name: String, listedAs listed: String, bid: ExactDecimal = .zero, ask: ExactDecimal = .zero
+  ) throws -> [String: Any] {
     let record = try InstrumentDirectoryTests.record(1, "sh600519", name: listed)
     let directory = InstrumentDirectory().updated(with: [record])
     var quote = Quote(symbol: record.symbol, tradingDay: Self.day, secondOfDay: 34_200)
     quote.previousClose = ExactDecimal(10)
+    (quote.bid, quote.ask) = (bid, ask)
     let latest = LatestQuote(
       quote: quote, source: .live, name: name, forming: nil, receivedAt: quote.at, seq: 1)
     let place = SeriesPlace(index: 0)
@@ -36,6 +39,15 @@ import Testing
     #expect(quoted["name"] as? String == "\"茅\\台\"\u{1}")
     let first = try stock(name: "N茅台", listedAs: listed)
     #expect(first["limitUp"] is NSNull)
+  }
+
+  @Test("an empty side of the book has no price")
+  func emptySide() throws {
+    let limit = ExactDecimal(units: 1_100, scale: 2)
+    let sealed = try stock(name: "贵州茅台", listedAs: "贵州茅台", bid: limit)
+    #expect(sealed["bidPrice"] as? String == "11.00" && sealed["askPrice"] is NSNull)
+    let falling = try stock(name: "贵州茅台", listedAs: "贵州茅台", ask: limit)
+    #expect(falling["bidPrice"] is NSNull && falling["askPrice"] as? String == "11.00")
   }
 
   @Test("what a series is follows from the newest list of series")

@@ -107,6 +107,65 @@ import Testing
         isInForce.withLock { $0 = false }
         #expect(try client.frame() == .close(code: 4403))
       })
+    // Within a second, of which the directory of tokens takes a part.
+    let ticks = Int64(StreamLimits.grantCheckTicks)
+    #expect(ticks * StreamLimits.tickMilliseconds <= 500)
+  }
+
+  @Test("a token for its user's own things has their streams, and not the market's")
+  func accountAlone() async throws {
+    try await StreamsServer.run(
+      StreamsMarket(count: 1), isAnonymousAllowed: false,
+      adjust: { services in
+        services.outbox = { _, _ in OutboxPage(items: [], last: 0) }
+      },
+      body: { port, _ in
+        let own = ["Authorization: Bearer own"]
+        let socket = try StreamsClient(port: port)
+        try socket.upgrade(headers: own)
+        _ = try socket.message("authenticated")
+        socket.send(StreamsFollower.subscription(prices: [0]))
+        let error = try socket.message("error")
+        #expect(error["code"] as? String == "forbidden", "\(error)")
+        #expect("\(error)".contains("scope market"), "\(error)")
+        socket.send(#"{"action":"subscribe","channels":[{"name":"order-updates"}]}"#)
+        _ = try socket.message("subscribed")
+        let events = try StreamsClient(port: port)
+        let head = try events.get("/v1/stream?channels=portfolio-updates", headers: own)
+        #expect(head.contains(" 200 "), "\(head)")
+        let prices = try StreamsClient(port: port)
+        #expect(try prices.get("/v1/stream?symbols=s0", headers: own).contains(" 403 "))
+      })
+  }
+
+  @Test("where reading is anonymous a placeholder of another API opens events, too")
+  func placeholder() async throws {
+    try await StreamsServer.run(StreamsMarket(count: 1)) { port, _ in
+      for (secret, status) in [("any", " 200 "), ("cndl_wrong", " 401 ")] {
+        let client = try StreamsClient(port: port)
+        let head = try client.get(
+          "/v1/stream?symbols=s0", headers: ["APCA-API-SECRET-KEY: \(secret)"])
+        #expect(head.contains(status), "\(secret) \(head)")
+      }
+    }
+  }
+
+  @Test("a listed page may read why a stream was refused, and 426 names the protocol")
+  func refusals() async throws {
+    try await StreamsServer.run(StreamsMarket(count: 1), isAnonymousAllowed: false) { port, _ in
+      let page = ["Origin: https://good.example"]
+      let events = try StreamsClient(port: port)
+      let refused = try events.get("/v1/stream?symbols=s0", headers: page)
+      #expect(refused.contains(" 401 "))
+      #expect(refused.contains("Access-Control-Allow-Origin: https://good.example"), "\(refused)")
+      let socket = try StreamsClient(port: port)
+      let old = try socket.get("/ws", headers: ["Upgrade: websocket", "Connection: Upgrade"])
+        .lowercased()
+      #expect(old.contains(" 426 ") && old.contains("upgrade: websocket"), "\(old)")
+      let other = try StreamsClient(port: port)
+      let foreign = try other.upgrade(headers: ["Origin: https://bad.example"])
+      #expect(!foreign.contains("Access-Control-Allow-Origin"), "\(foreign)")
+    }
   }
 
   @Test("quotes are marked stale in a snapshot while PostgreSQL cannot be reached")

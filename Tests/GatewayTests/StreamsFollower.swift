@@ -32,6 +32,7 @@ struct StreamsFollower {
   }
 
   mutating func authorized(_ admission: StreamAdmission) {
+    follower.access.mayReadMarket = admission == .granted
     perform(follower.authorized(admission, in: market, resolve: source.resolve))
   }
 

@@ -77,8 +77,8 @@ final class StreamsMarket: Sendable {
     return SeriesPlace(index: index)
   }
 
-  /// Token "good" may read the market, "poor" may not, "often" is over its rate; ticket "once" is a
-  /// token, too.
+  /// Token "good" may read the market, "own" its user's things alone, "poor" nothing, "often" is
+  /// over its rate; ticket "once" is a token, too.
   var services: StreamServices {
     StreamServices(
       market: { self.current }, updates: { self.updates(after: $0) },
@@ -87,6 +87,7 @@ final class StreamsMarket: Sendable {
         switch credential {
         case .token("good"), .ticket("once"):
           .success(StreamGrant(identity: "a", mayReadMarket: true))
+        case .token("own"): .success(StreamGrant(identity: "c", mayReadMarket: false, userID: 5))
         case .token("poor"): .success(StreamGrant(identity: "b", mayReadMarket: false))
         case .token("often"): .failure(.tooManyRequests(retryAfterSeconds: 3))
         default: .failure(.unauthenticated)

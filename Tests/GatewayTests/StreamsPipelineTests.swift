@@ -16,7 +16,7 @@ import Testing
     let hub = StreamHub(
       group: channel.embeddedEventLoop, services: StreamsMarket(count: 1).services,
       settings: StreamSettings(
-        isAnonymousAllowed: true, connectionsMax: 2, isOriginAllowed: { _, _ in true }))
+        isAnonymousAllowed: true, connectionsMax: 2, originRule: OriginRule(origins: [])))
     let pipeline = channel.pipeline.syncOperations
     try pipeline.configureHTTPServerPipeline(
       withPipeliningAssistance: false, withErrorHandling: false)

@@ -16,7 +16,7 @@ enum StreamsServer {
     adjust(&services)
     var settings = StreamSettings(
       isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
-      isOriginAllowed: { origin, _ in origin == nil || origin == "https://good.example" })
+      originRule: OriginRule(origins: ["https://good.example"]))
     settings.doors = doors
     let hub = StreamHub(group: group, services: services, settings: settings)
     let router = Router()

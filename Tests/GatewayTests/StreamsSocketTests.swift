@@ -121,6 +121,8 @@ import Testing
       let one = try StreamsClient(port: port)
       let head = try one.get("/v1/stream?symbols=s0,s2&every=1s")
       #expect(head.hasPrefix("HTTP/1.1 200") && head.contains("text/event-stream"))
+      // nginx passes them on at once, whatever its settings.
+      #expect(head.contains("x-accel-buffering: no"))
       #expect(try one.text(through: "\n\n") == "retry: 2000\n\n")
       #expect(try one.text(through: "\n\n").hasPrefix("data: {\"type\":\"welcome\""))
       #expect(try one.text(through: "\n\n").hasPrefix("data: {\"type\":\"subscribed\""))

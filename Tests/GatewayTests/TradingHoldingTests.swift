@@ -159,7 +159,7 @@ import Testing
     for (body, status, field) in [
       (#"{"low":"0"}"#, 422, "low"), (#"{"high":"-1"}"#, 422, "high"),
       (#"{"high":"much"}"#, 422, "high"), (#"{"low":1}"#, 400, "low"),
-      (#"{"low":"2","high":"1"}"#, 409, nil),
+      (#"{"low":"2","high":"1"}"#, 422, nil),
     ] as [(String, Int, String?)] {
       let reply = try await fixture.ask(.put, path, body)
       #expect(reply.status == status && reply.text("errors.0.field") == field, "\(body) \(reply)")

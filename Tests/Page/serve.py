@@ -43,7 +43,7 @@ class Handler(SimpleHTTPRequestHandler):
     def do_POST(self):
         self.pass_on()
 
-    do_PUT = do_DELETE = do_POST
+    do_PUT = do_PATCH = do_DELETE = do_POST
 
     def pass_on(self):
         """One request to a connection: the head as it came, then bytes both ways."""

@@ -50,6 +50,14 @@ class Alerts(browser.PageTest):
         self.click(f".news li[data-id='{fired}'] button")
         self.wait(f"return !document.querySelector('.news li[data-id=\"{fired}\"]')")
 
+    def test_all_are_read_at_once(self):
+        self.make("above", "0.01")
+        self.wait("return document.querySelector('.news li.unread')", seconds=60)
+        self.click(".alerts .card-head button:not(.primary)")
+        self.wait("return document.querySelector('.news li:not(.unread)')")
+        self.wait("return document.querySelector('.top .count').hidden"
+                  " && document.querySelector('.alerts .card-head button:not(.primary)').hidden")
+
     def test_an_alert_that_waits_is_removed(self):
         self.make("above", "99999")
         self.wait("return document.querySelector('td[data-column=state]')?.textContent === 'armed'")

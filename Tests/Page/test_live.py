@@ -46,6 +46,16 @@ class Live(browser.PageTest):
         """)
         self.wait("return candled.page.screen.panel.series !== window.earlier")
 
+    def test_home_shows_indexes_of_the_mainland_and_of_the_world(self):
+        self.open()
+        self.wait("return document.querySelectorAll('.index').length >= 5", seconds=60)
+        shown = self.text(".indexes")
+        world = browser.answer("/v1/market")["indexes"]
+        self.assertEqual([row["symbol"] for row in world], ["gb_$dji", "gb_$inx", "gb_$ixic"])
+        mainland = [browser.answer(f"/v1/stocks/{symbol}") for symbol in ("sh000001", "sz399001")]
+        for index in world + mainland:
+            self.assertIn(index["name"], shown)
+
     def test_lost_connections_leave_no_hole(self):
         first = len(self.run_script(FINAL))
         for _ in range(CUTS):

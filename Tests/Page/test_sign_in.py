@@ -3,6 +3,7 @@
 alone, and streams are opened with tickets that serve once."""
 
 import json
+import time
 import unittest
 
 import browser
@@ -56,6 +57,38 @@ class SignIn(browser.PageTest):
         self.assertIn("authorization", headers)
         self.assertNotIn("cookie", headers)
         self.assertNotIn("set-cookie", headers)
+
+    def test_a_link_with_another_token_asks_before_it_takes_the_place_of_one(self):
+        other = "cndl_of-somebody-else"
+        self.open("watchlists", token=browser.TOKEN)
+        self.wait(LIVE)
+        # Nothing is asked of the gateway with a token that it does not know.
+        self.run_script("window.fetch = () => new Promise(() => {})")
+        for button, kept in (("[autofocus]", browser.TOKEN), (":not([autofocus])", other)):
+            self.run_script("location.hash = arguments[0]", f"#token={other}")
+            self.wait("return document.querySelector('dialog[open]')")
+            self.assertNotIn("token", self.run_script("return location.href"))
+            self.assertEqual(self.stored(), browser.TOKEN)
+            self.click(f"dialog .line button{button}")
+            self.wait("return !document.querySelector('dialog')")
+            self.assertEqual(self.stored(), kept)
+
+    def stored(self):
+        return self.run_script("return sessionStorage.getItem('candled.token')")
+
+    def test_preferences_of_other_apps_stay(self):
+        token = browser.TOKEN
+        browser.answer("/v1/preferences", "PUT", {"mine": 1, "theme": "none"}, token)
+        self.addCleanup(browser.answer, "/v1/preferences", "PUT", {}, token)
+        self.open("settings", token=token)
+        self.wait("return document.querySelector('label[for=setting-theme-dark]')")
+        self.click("label[for=setting-theme-dark]")
+        end = time.monotonic() + 20
+        while "page" not in (kept := browser.answer("/v1/preferences", token=token)):
+            self.assertLess(time.monotonic(), end, "the choice was not saved")
+            time.sleep(0.05)
+        self.assertEqual(kept["page"]["theme"], "dark")
+        self.assertEqual((kept["mine"], kept["theme"]), (1, "none"))
 
     def test_another_tab_is_not_signed_in(self):
         self.open("watchlists", token=browser.TOKEN)

@@ -2,6 +2,7 @@
 """Paper trading by hand: money paid in, shares bought and held, a purchase queued, orders
 cancelled."""
 
+import decimal
 import time
 import unittest
 
@@ -21,6 +22,21 @@ window.fetch = async (path, options) => {
   if (isLost || options?.method !== "POST" || !path.startsWith("/v1/orders")) return answer;
   isLost = true;
   throw new TypeError("lost");
+};
+"""
+
+ANSWER_LATE = """
+const own = window.fetch;
+const answers = {
+  "/v1/commands/900": { id: "900", state: "done", answer: "order=17" },
+  "/v1/orders/17": { order: { id: "17", state: "accepted" } },
+};
+const pending = { id: "900", state: "pending", answer: null };
+window.fetch = (path, options) => {
+  const isOrder = options?.method === "POST" && path.startsWith("/v1/orders");
+  const answer = isOrder ? pending : answers[path];
+  return answer ? Promise.resolve(Response.json(answer, { status: isOrder ? 202 : 200 }))
+    : own(path, options);
 };
 """
 
@@ -161,6 +177,26 @@ class Trading(browser.PageTest):
         self.wait("return document.querySelector('dialog .nearest a')")
         placed = browser.answer(f"/v1/orders?account={account}", token=browser.TOKEN)["orders"]
         self.assertEqual(len(placed), 1)
+
+    def test_an_order_that_was_answered_late_is_named_by_its_own_number(self):
+        self.account(cash="1000000")
+        self.order_form("buy", "100")
+        self.run_script(ANSWER_LATE)
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        self.click("dialog button.primary")
+        self.wait_for_text("dialog", "Order 17: accepted.")
+
+    def test_a_sealed_stock_is_offered_at_its_limit(self):
+        self.account(cash="1000000000")
+        symbol = self.show_limit_up()
+        self.click(".actions [data-side=buy]")
+        self.wait("return document.querySelector('dialog .instrument-line strong')")
+        self.type("dialog .fields label:nth-of-type(3) input", "100")
+        self.wait("return !document.querySelector('dialog button.primary').disabled")
+        offered = self.run_script(
+            "return document.querySelector('dialog .fields label:nth-of-type(4) input').value")
+        limit = browser.answer(f"/v1/stocks/{symbol}")["limitUp"]
+        self.assertEqual(decimal.Decimal(offered), decimal.Decimal(limit))
 
     def test_a_purchase_is_queued_and_taken_out(self):
         self.account(cash="1000000")

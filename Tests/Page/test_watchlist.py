@@ -9,6 +9,21 @@ from selenium.webdriver.common.keys import Keys
 
 import browser
 
+ASK_FOR_MANY = """
+const [symbols, done] = arguments;
+const parts = [];
+window.fetch = async (path) => {
+  const part = new URL(path, location.href).searchParams.get("symbols").split(",");
+  parts.push(part.length);
+  return Response.json({
+    epoch: 7, seq: 90 - parts.length, unknown: [], nextCursor: null,
+    stocks: part.map((symbol) => ({ symbol })),
+  });
+};
+import("/gateway.js").then(({ gateway }) => gateway.stocks(symbols)).then(({ seq, stocks }) => done(
+  { parts, seq, symbols: stocks.map(({ symbol }) => symbol) }));
+"""
+
 
 class Watchlist(browser.PageTest):
     def setUp(self):
@@ -170,6 +185,15 @@ class Watchlist(browser.PageTest):
             self.assertEqual(row.get("low"), kept)
             self.driver.refresh()
             self.wait("return document.querySelector('main tr[data-symbol]')")
+
+    def test_a_long_list_is_asked_for_in_parts_that_the_gateway_takes(self):
+        self.open("settings")
+        self.wait("return window.candled !== undefined")
+        symbols = [f"sh{600000 + number}" for number in range(1000)] + ["sz000001"]
+        found = self.driver.execute_async_script(ASK_FOR_MANY, symbols)
+        self.assertEqual(found["parts"], [500, 500, 1])
+        self.assertEqual(found["symbols"], symbols)
+        self.assertEqual(found["seq"], 87, "a stream goes on from the oldest part")
 
     def test_several_are_removed_at_once(self):
         self.list_of(("sh600000", {}), ("sz000001", {}), ("sh600004", {}))

@@ -44,7 +44,8 @@ struct StoredMarket {
     for row in try SQLProbe.run(
       """
       select symbol, name, last, change, percent_change, nullif(open, 0), nullif(high, 0),
-        nullif(low, 0), previous_close, volume, turnover, bid, ask, trading, changed_seq
+        nullif(low, 0), previous_close, volume, turnover, nullif(bid, 0), nullif(ask, 0),
+        trading, changed_seq
       from candled.latest where symbol in (\(names))
       """, url: url)
     {

@@ -38,8 +38,8 @@ package struct AccessVerdict: Sendable {
   package enum Outcome: Sendable, Hashable {
     case admitted(Principal)
     case refused(Problem)
-    /// Answered 204 with the headers, and nothing else happens.
-    case preflight
+    /// Answered 204, with what the page may do if it is listed, and nothing else happens.
+    case preflight(isListed: Bool)
   }
 
   package var outcome: Outcome
@@ -125,14 +125,14 @@ package final class AccessControl: Sendable {
       peer: request.peer, forwardedFor: request.forwardedFor, trusting: options.trustedProxies)
     let origin = rule.verdict(origin: request.origin, host: request.host)
     var verdict = AccessVerdict(
-      outcome: .preflight, headers: rule.headers(for: origin), key: .address(address.bytes),
-      address: address)
+      outcome: .preflight(isListed: false), headers: rule.headers(for: origin),
+      key: .address(address.bytes), address: address)
     if origin == .misdirected {
       verdict.outcome = .refused(.misdirected)
       return limited(verdict)
     }
     if request.isPreflight {
-      if case .listed = origin { verdict.headers += OriginRule.preflightHeaders }
+      if case .listed = origin { verdict.outcome = .preflight(isListed: true) }
       return limited(verdict)
     }
     let caller = Result { () throws(Problem) in try principal(of: request) }

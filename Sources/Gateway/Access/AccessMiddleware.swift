@@ -26,7 +26,12 @@ package struct AccessMiddleware: MiddlewareProtocol {
     next: (Request, GatewayContext) async throws -> Response
   ) async throws -> Response {
     switch control.entry(of: verdict, to: context.route) {
-    case .preflight: return Response(status: .noContent)
+    case .preflight(let isListed):
+      guard isListed else { return Response(status: .noContent) }
+      // The table answers OPTIONS with the methods that the path has.
+      let methods = try await next(request, context).headers[.allow]
+      return Response(
+        status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
     case .refused(let problem): return Response(problem, through: context.door)
     case .admitted(let principal):
       var context = context

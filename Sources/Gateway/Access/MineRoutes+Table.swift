@@ -24,7 +24,13 @@ extension MineRoutes {
         .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
         summary: "Replaces the user's preferences."
       ) { (routes, request) throws(Problem) in
-        try await routes.replacePreferences(request)
+        try await routes.changePreferences(request, merging: false)
+      },
+      route(
+        .patch, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
+        summary: "Replaces the members that the body has; those of other apps stay."
+      ) { (routes, request) throws(Problem) in
+        try await routes.changePreferences(request, merging: true)
       },
     ]
   }
@@ -40,6 +46,10 @@ extension MineRoutes {
         .post, path: "/v1/watchlists", status: .created, answer: Self.watchlist, body: Self.name,
         summary: "Makes a watchlist.", problems: [.conflict]
       ) { (routes, request) throws(Problem) in try await routes.makeWatchlist(request) },
+      route(
+        .get, path: "/v1/watchlists/{id}", answer: Self.watchlist, summary: "One watchlist.",
+        problems: [.notFound]
+      ) { (routes, request) throws(Problem) in try await routes.watchlist(request) },
       route(
         .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
         summary: "Renames a watchlist.", problems: [.notFound, .conflict]

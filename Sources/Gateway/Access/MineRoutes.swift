@@ -55,13 +55,15 @@ package struct MineRoutes: Sendable {
     return MineResponse(status: 200, body: Array(value.utf8))
   }
 
-  func replacePreferences(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func changePreferences(
+    _ request: MineRequest, merging: Bool
+  ) async throws(Problem) -> MineResponse {
     let user = try request.principal.identity(with: .account).userID
     guard let json = String(validating: request.body, as: UTF8.self) else {
       throw .unstorable("body", expected: "JSON in UTF-8")
     }
     try await run { (connection) throws(AppStoreError) in
-      try PreferenceTable(connection, userID: user).replace(with: json)
+      try PreferenceTable(connection, userID: user).write(json, merging: merging)
     }
     return .empty
   }
@@ -77,6 +79,14 @@ package struct MineRoutes: Sendable {
         }
       }
     }
+  }
+
+  func watchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let id = try request.watchlistID()
+    let list = try await change(request) { (table) throws(AppStoreError) in
+      try table.watchlist(id)
+    }
+    return .json { list.write(to: &$0) }
   }
 
   func makeWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
@@ -101,15 +111,28 @@ package struct MineRoutes: Sendable {
 
   func replaceSymbols(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let id = try request.watchlistID()
-    var entries: [WatchlistEntry] = []
+    var (entries, unlisted): ([WatchlistEntry], [Symbol]) = ([], [])
     for entry in try decode(SymbolsBody.self, from: request).symbols {
+      let listed = resolve(entry.symbol)
       // 404 would mean that there is no such list.
-      guard let symbol = resolve(entry.symbol) else { throw unknown(.conflict) }
+      guard let symbol = listed ?? Symbol(anySpelling: entry.symbol) else {
+        throw unknown(.conflict, found: entry.symbol)
+      }
+      if listed == nil { unlisted.append(symbol) }
       entries.append(WatchlistEntry(symbol: symbol, triggers: try entry.triggers?.value()))
+    }
+    if !unlisted.isEmpty {
+      // What was listed once stays in a list until its user takes it out.
+      let kept = try await change(request) { (table) throws(AppStoreError) in
+        try table.watchlist(id).items.map(\.symbol)
+      }
+      if let symbol = unlisted.first(where: { !kept.contains($0) }) {
+        throw unknown(.conflict, found: symbol.description)
+      }
     }
     guard Set(entries.map(\.symbol)).count == entries.count else {
       throw Problem(
-        .conflict, code: "symbol_twice", title: "a symbol is in the list twice")
+        .unprocessableContent, code: "symbol_twice", title: "a symbol is in the list twice")
     }
     let order = entries
     let list = try await change(request) { (table) throws(AppStoreError) in
@@ -169,8 +192,12 @@ package struct MineRoutes: Sendable {
     return symbol
   }
 
-  func unknown(_ status: HTTPResponse.Status = .notFound) -> Problem {
-    Problem(status, code: "unknown_symbol", title: "there is no such symbol")
+  func unknown(_ status: HTTPResponse.Status = .notFound, found symbol: String? = nil) -> Problem {
+    Problem(
+      status, code: "unknown_symbol", title: "there is no such symbol",
+      faults: symbol.map {
+        [Problem.Fault(field: "symbol", expected: "one that is listed", found: $0)]
+      } ?? [])
   }
 
   func decode<Body: Decodable>(
@@ -200,8 +227,8 @@ struct TriggersBody: Decodable {
     let triggers = PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))
     if let low = triggers.low, let high = triggers.high, low > high {
       throw Problem(
-        .conflict, code: "triggers_cross", title: "low is above high, so no price is between them"
-      )
+        .unprocessableContent, code: "triggers_cross",
+        title: "low is above high, so no price is between them")
     }
     return triggers
   }

@@ -7,6 +7,7 @@
 /// `gateway.hosts`. A browser's GET to its own origin carries no `Origin`: with `gateway.hosts`
 /// every request is held to it; without, any `Host` will do, for programs name what they like.
 
+import HTTPTypes
 import Operations
 
 package struct OriginRule: Sendable {
@@ -67,12 +68,14 @@ package struct OriginRule: Sendable {
   }
 
   /// What an answer to a preflight (`OPTIONS` with Access-Control-Request-Method) says beside.
-  package static let preflightHeaders: [(name: String, value: String)] = [
-    ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE"),
-    (
-      "Access-Control-Allow-Headers",
-      "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID"
-    ),
-    ("Access-Control-Max-Age", "600"),
-  ]
+  /// - Parameter methods: those of the path.
+  static func preflightHeaders(methods: String?) -> HTTPFields {
+    var headers: HTTPFields = [
+      .accessControlAllowHeaders:
+        "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID",
+      .accessControlMaxAge: "600",
+    ]
+    headers[.accessControlAllowMethods] = methods
+    return headers
+  }
 }

@@ -20,7 +20,10 @@ extension MineRoutes {
         .put, path: "/v1/alerts/{id}", answer: Self.alert, body: Self.alertBody,
         summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict]
       ) { (routes, request) throws(Problem) in try await routes.replaceAlert(request) },
-      deleting(path: "/v1/alerts/{id}"),
+      route(
+        .delete, path: "/v1/alerts/{id}", status: .noContent, answer: nil,
+        summary: "Deletes an alert. Deleting it again is no error."
+      ) { (routes, request) throws(Problem) in try await routes.deleteAlert(request) },
     ]
   }
 
@@ -30,10 +33,11 @@ extension MineRoutes {
         .get, path: "/v1/notifications",
         answer: .object([
           .init("alerts", .array(of: Self.alert), isRequired: false),
-          .init("notifications", .array(of: Self.notification)),
+          .init("notifications", .array(of: Self.notification)), .init("unread", .integer),
           .init("nextCursor", .optionalString),
         ]),
-        summary: "The inbox: what alerts fired, the newest first. Its first page has the alerts.",
+        summary: "The inbox: what alerts fired, the newest first, and how many of all are unread. "
+          + "Its first page has the alerts, but for unread=true.",
         query: [
           Parameter(
             "unread", .choice(["true", "false"]), summary: "true: only what was not read.",
@@ -46,15 +50,19 @@ extension MineRoutes {
         ], problems: [.notFound]
       ) { (routes, request) throws(Problem) in try await routes.notifications(request) },
       making(path: "/v1/notifications", summary: "Makes an alert, as POST /v1/alerts does."),
-      deleting(path: "/v1/notifications/{id}"),
+      hiding(path: "/v1/notifications/{id}"),
+      route(
+        .put, path: "/v1/inbox/read", status: .noContent, answer: nil,
+        summary: "Marks all notifications as read, or those that are not newer than one of them.",
+        query: [
+          Parameter("through", .integer(1...Int64.max), summary: "The newest one that was seen.")
+        ]
+      ) { (routes, request) throws(Problem) in try await routes.readNotifications(request) },
       route(
         .put, path: "/v1/inbox/{id}/read", status: .noContent, answer: nil,
         summary: "Marks a notification as read. Doing so again is no error."
       ) { (routes, request) throws(Problem) in try await routes.readNotification(request) },
-      route(
-        .delete, path: "/v1/inbox/{id}", status: .noContent, answer: nil,
-        summary: "Takes a notification out of the inbox. Doing so again is no error."
-      ) { (routes, request) throws(Problem) in try await routes.deleteNotification(request) },
+      hiding(path: "/v1/inbox/{id}"),
     ]
   }
 
@@ -65,11 +73,11 @@ extension MineRoutes {
     ) { (routes, request) throws(Problem) in try await routes.makeAlert(request) }
   }
 
-  private func deleting(path: String) -> Route {
+  private func hiding(path: String) -> Route {
     route(
       .delete, path: path, status: .noContent, answer: nil,
-      summary: "Deletes an alert. Deleting it again is no error."
-    ) { (routes, request) throws(Problem) in try await routes.deleteAlert(request) }
+      summary: "Takes a notification out of the inbox. Doing so again is no error."
+    ) { (routes, request) throws(Problem) in try await routes.deleteNotification(request) }
   }
 
   // MARK: Shapes

@@ -97,11 +97,12 @@ extension MineRoutes {
       guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
       before = id
     }
-    let (rows, alerts) = try await run { [before] (connection) throws(AppStoreError) in
-      (
-        try NotificationTable(connection).inbox(
-          of: user, before: before, isUnread: isUnread, limit: Int32(limit + 1)),
-        try before == nil ? AlertTable(connection, userID: user).all() : nil
+    let (rows, unread, alerts) = try await run { [before] (connection) throws(AppStoreError) in
+      let table = NotificationTable(connection)
+      return (
+        try table.inbox(of: user, before: before, isUnread: isUnread, limit: Int32(limit + 1)),
+        try table.unreadCount(of: user),
+        try before == nil && !isUnread ? AlertTable(connection, userID: user).all() : nil
       )
     }
     let shown = rows.prefix(limit)
@@ -116,9 +117,19 @@ extension MineRoutes {
         object.member("notifications") { member in
           member.array { array in for row in shown { row.write(to: &array) } }
         }
+        object.member("unread") { $0.integer(unread) }
         object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
       }
     }
+  }
+
+  func readNotifications(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let user = try request.principal.identity(with: .account).userID
+    let last = request.parameters["through"].flatMap { Int64($0) } ?? .max
+    try await run { (connection) throws(AppStoreError) in
+      try NotificationTable(connection).markAllRead(through: last, of: user)
+    }
+    return .empty
   }
 
   func readNotification(_ request: MineRequest) async throws(Problem) -> MineResponse {

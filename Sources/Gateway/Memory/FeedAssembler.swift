@@ -36,6 +36,8 @@ struct FeedAssembler: Sendable {
     state.figures += Array(repeating: nil, count: missing)
   }
 
+  mutating func setOverview(_ rows: [OverviewRow]) { state.overview = rows }
+
   mutating func setCalendars(of sessions: [MarketSession]) {
     state.calendar = TradingCalendar.shanghai.extended(byStored: sessions)
     state.americanCalendar = TradingCalendar(of: .unitedStates, stored: sessions)

@@ -210,6 +210,14 @@ package final class FeedFollower: Sendable {
     changeStaleness { $0.setLeader(lostAt: isLed ? nil : .now) }
   }
 
+  /// World indexes are read beside the feed, which has none.
+  package func setOverview(_ rows: [OverviewRow]) {
+    change { assembler in
+      assembler.setOverview(rows)
+      return []
+    }
+  }
+
   private func changeStaleness(_ body: (inout FeedAssembler) -> Void) {
     change { assembler in
       let before = assembler.state.lostAt

@@ -107,7 +107,7 @@ package struct InstrumentDirectory: Sendable {
   // MARK: Several
 
   /// Series whose code or symbol begins with `text`, whose name contains it, or whose name's
-  /// initials in pinyin begin with it; in this order, then by symbol.
+  /// initials in pinyin begin with it, by any reading; in this order, then by symbol.
   package func search(_ text: String, limit: Int = .max) -> [SeriesPlace] {
     let wanted = SearchText.folded(text)
     guard !wanted.isEmpty else { return [] }
@@ -152,21 +152,21 @@ private struct SearchText: Sendable {
   /// The symbol without the prefix of its exchange.
   let code: String
   let name: String
-  let initials: String
+  let initials: PinyinInitials
 
   init(_ record: SeriesRecord) {
     symbol = record.symbol.description.lowercased()
     let prefix = Instrument.classify(record.symbol)?.exchange.prefix ?? ""
     code = String(symbol.dropFirst(prefix.count))
     name = Self.folded(record.name ?? "")
-    initials = Self.initials(of: name)
+    initials = PinyinInitials(of: name)
   }
 
   /// 0 for the best reason why it is found; nil if it is not.
   func rank(of wanted: String) -> Int? {
     if code.hasPrefix(wanted) || symbol.hasPrefix(wanted) { return 0 }
     if name.hasPrefix(wanted) { return 1 }
-    if initials.hasPrefix(wanted) { return 2 }
+    if initials.begin(with: wanted) { return 2 }
     return name.contains(wanted) ? 3 : nil
   }
 
@@ -174,21 +174,5 @@ private struct SearchText: Sendable {
   static func folded(_ text: String) -> String {
     let plain = text.applyingTransform(.fullwidthToHalfwidth, reverse: false) ?? text
     return plain.lowercased().filter { !$0.isWhitespace }
-  }
-
-  /// `gzmt` of `贵州茅台`; what is no Chinese stays: `tclkj` of `tcl科技`.
-  private static func initials(of name: String) -> String {
-    var initials = ""
-    for character in name {
-      guard !character.isASCII else {
-        if character.isLetter || character.isNumber { initials.append(character) }
-        continue
-      }
-      let latin =
-        String(character).applyingTransform(.mandarinToLatin, reverse: false)?
-        .applyingTransform(.stripDiacritics, reverse: false)
-      if let first = latin?.first, first.isASCII { initials.append(first.lowercased()) }
-    }
-    return initials
   }
 }

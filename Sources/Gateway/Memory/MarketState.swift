@@ -45,7 +45,7 @@ package struct MarketState: Sendable {
   package var calendar = TradingCalendar.shanghai
   /// Those of the United States that are stored; nil where none are.
   package var americanCalendar: TradingCalendar?
-  /// World indexes, of the last snapshot.
+  /// World indexes, as they were read last.
   package var overview: [OverviewRow] = []
   /// Sources that the feed said are silent, and since when.
   package var stalled: [String: Timestamp] = [:]

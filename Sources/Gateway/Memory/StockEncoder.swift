@@ -135,13 +135,13 @@ extension JSONWriter {
     member("previousClose") { $0.decimal(quote.previousClose) }
     member("volume") { $0.decimal(quote.volume) }
     member("turnover") { $0.decimal(quote.turnover) }
-    member("bidPrice") { $0.decimal(quote.bid) }
-    member("askPrice") { $0.decimal(quote.ask) }
+    member("bidPrice") { $0.price(quote.bid) }
+    member("askPrice") { $0.price(quote.ask) }
     member("bids") { $0.write(book: quote.bids) }
     member("asks") { $0.write(book: quote.asks) }
   }
 
-  /// null for zero: none yet.
+  /// null for zero: none yet, or an empty side of the book.
   private mutating func price(_ value: ExactDecimal) {
     if value.isZero { null() } else { decimal(value) }
   }

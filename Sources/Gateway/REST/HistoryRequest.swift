@@ -75,14 +75,4 @@ struct HistoryRequest: Sendable {
     let isOfToday = query.adjust == .raw || query.adjust == .qfq(standsOn: nil)
     return query.asOf == nil && isOfToday ? series.id : nil
   }
-
-  /// Whether all of it lies behind the days that are still repaired: it changes no more. Prices
-  /// that are adjusted to the newest day change at each ex-date.
-  func isClosed(now: Timestamp) -> Bool {
-    guard let to = query.to, query.adjust != .qfq(standsOn: nil) else { return false }
-    return to < now.adding(seconds: -Self.repairDays * 86_400)
-  }
-
-  /// A day is held against its source's bars for a week, and a day more (DESIGN, repairs).
-  private static let repairDays: Int64 = 8
 }

@@ -98,7 +98,6 @@ extension MarketRoutes {
     var answer = Answer(
       tagging: chart.svg(), caching: "private, max-age=5", contentType: Self.pictureType)
     answer.headers[.contentSecurityPolicy] = Self.picturePolicy
-    answer.headers[.xContentTypeOptions] = "nosniff"
     return answer
   }
 

@@ -57,8 +57,8 @@ extension MarketRoutes {
       try reader.page(query, points: points.map { Int32($0) }, forming: forming)
     }
     let (body, hash) = request.encode(page)
-    let caching =
-      request.isClosed(now: .now) ? "private, max-age=86400, immutable" : "private, max-age=5"
+    // A backfill, a repair or a new factor changes any day, so caches ask again by the tag.
+    let caching = page.candles.isEmpty ? "private, no-cache" : "private, max-age=5"
     return Answer(json: body, tag: "\(page.epoch)-\(hash)", caching: caching)
   }
 

@@ -181,11 +181,9 @@ extension MarketRoutes {
     let fingerprint = arguments.fingerprint(of: "coverage \(day)")
     var after = ""
     if let cursor = arguments["cursor"] {
-      // The number is the place of the last series shown: places never change while this runs.
-      guard let index = Cursor.read(cursor, of: fingerprint),
-        state.directory.series.indices.contains(Int(index))
+      guard let shown = Cursor.key(in: cursor, of: fingerprint), Symbol(shown) != nil
       else { throw Cursor.unknown }
-      after = state.directory.series[Int(index)].symbol.description
+      after = shown
     }
     let rows = try await query { [after] (reader) throws(StoreError) in
       try reader.coverage(day: day, symbol: symbol, after: after, limit: Int32(limit + 1))
@@ -193,8 +191,7 @@ extension MarketRoutes {
     // A page ends between two symbols: the series of one symbol are never torn apart.
     let shown =
       rows.count > limit ? rows.filter { $0.symbol != rows[limit].symbol } : rows
-    let next =
-      rows.count > limit ? shown.last.flatMap { state.directory.meant(by: $0.symbol) } : nil
+    let next = rows.count > limit ? shown.last?.symbol.description : nil
     var text = JSONWriter(capacity: shown.count * 256 + 128)
     text.object { answer in
       answer.member("tradingDay") { $0.day(day) }
@@ -204,7 +201,7 @@ extension MarketRoutes {
         }
       }
       answer.member("nextCursor") { text in
-        text.optional(next) { $0.string(Cursor.text(Int64($1.index), of: fingerprint)) }
+        text.optional(next) { $0.string(Cursor.text(key: $1, of: fingerprint)) }
       }
     }
     return Answer(json: text.bytes)

@@ -34,11 +34,18 @@ enum PageRoutes {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+  /// What the page never asks a browser for. No window of another place that opened the page, or
+  /// was opened by it, can reach it.
+  private static let others: [(name: String, value: String)] = [
+    ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+  ]
+
   private static func answer(_ file: PageFile, caching: String) -> Answer {
     var answer = Answer(
       json: file.bytes, tag: Page.version, caching: caching, contentType: file.contentType)
     answer.headers[.contentSecurityPolicy] = policy
-    answer.headers[.xContentTypeOptions] = "nosniff"
+    for (name, value) in others { HTTPField.Name(name).map { answer.headers[$0] = value } }
     return answer
   }
 }

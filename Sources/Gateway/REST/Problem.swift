@@ -61,6 +61,12 @@ package struct Problem: Error, Sendable, Hashable {
       faults: [fault])
   }
 
+  static let bodyIncomplete = Problem(
+    .badRequest, code: "body_incomplete", title: "The body ended before it was whole.")
+
+  static let hostExpected = Problem(
+    .badRequest, code: "invalid_argument", title: "A request has one Host header.")
+
   static let otherContent = Problem(
     .unsupportedMediaType, code: "unsupported_media_type",
     title: "The body must be JSON: send Content-Type: application/json.")

@@ -52,7 +52,7 @@ package struct RouteTable: HTTPResponder {
       let body = route.answerAtOnce
     else { return nil }
     let door = doors.first { $0.leads(to: head.uri) }
-    let answer = pass(gates[...], request: request.access, route: route, door: door) {
+    var answer = pass(gates[...], request: request.access, route: route, door: door) {
       do throws(Problem) {
         let arguments = Arguments(
           try route.values(path: path, query: "", header: { _ in nil }), body: [])
@@ -62,6 +62,7 @@ package struct RouteTable: HTTPResponder {
         return WholeAnswer(error, through: door)
       }
     }
+    answer.headers.append(contentsOf: WholeAnswer.headersOfAll)
     counters.count(route: route.path, status: answer.status.code)
     return answer
   }
@@ -80,12 +81,16 @@ package struct RouteTable: HTTPResponder {
     var context = context
     let target = request.head.path ?? "/"
     context.door = doors.first { $0.leads(to: target) }
-    let found = find(target, method: request.method)
+    // The first `Host` is the authority: a field of that name is a second one.
+    let found: Found =
+      request.headers.contains { $0.name.canonicalName == "host" }
+      ? .problem(.hostExpected) : find(target, method: request.method)
     if case .route(let route, _) = found {
       context.route = route
       context.coreContext.endpointPath.value = route.path
     }
     var response = await pass(middlewares[...], request: request, context: context, to: found)
+    response.headers.append(contentsOf: WholeAnswer.headersOfAll)
     if request.method == .head, let length = response.body.contentLength {
       response.headers[.contentLength] = String(length)
       response.body = ResponseBody(contentLength: length) { try await $0.finish(nil) }
@@ -168,9 +173,7 @@ package struct RouteTable: HTTPResponder {
       try await requireNothing(in: request, of: route)
       return Arguments(values, body: [])
     }
-    guard let body = try? await request.body.collect(upTo: Self.bodyBytesMax) else {
-      throw Problem.bodyTooLarge(bytesMax: Self.bodyBytesMax)
-    }
+    let body = try await Self.body(of: request)
     // Of a body whose type is not said nothing else can be meant.
     let type = request.headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " } }
     if body.readableBytes > 0, let type, type.lowercased() != "application/json" {
@@ -192,6 +195,16 @@ package struct RouteTable: HTTPResponder {
     throw Problem.invalidBody(
       Problem.Fault(field: "body", expected: "none", found: "one"),
       status: route.door?.refusal ?? .badRequest)
+  }
+
+  private static func body(of request: Request) async throws(Problem) -> ByteBuffer {
+    do {
+      return try await request.body.collect(upTo: bodyBytesMax)
+    } catch is NIOTooManyBytesError {
+      throw .bodyTooLarge(bytesMax: bodyBytesMax)
+    } catch {
+      throw .bodyIncomplete
+    }
   }
 }
 

@@ -23,6 +23,9 @@ package struct WholeAnswer: Sendable {
     }
   }
 
+  /// Of every answer: no browser takes it for what it is not.
+  static let headersOfAll: HTTPFields = [.xContentTypeOptions: "nosniff"]
+
   /// - Parameter door: what the request came through; nil for the gateway's own API.
   init(_ problem: Problem, through door: Door?) {
     var headers = problem.headers

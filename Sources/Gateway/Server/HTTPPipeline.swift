@@ -95,16 +95,21 @@ final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Keeps the compressor from answers to HEAD: it would end them with bytes of no answer.
+/// Keeps the compressor from answers to HEAD: it would end them with bytes of no answer. And leads
+/// a request of HTTP/1.1 without a host on as one with two, which is refused alike: behind the codec
+/// it would look like one of HTTP/1.0, which needs none.
 final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .head(var head) = unwrapInboundIn(data), head.method == .HEAD else {
+    guard case .head(var head) = unwrapInboundIn(data) else {
       return context.fireChannelRead(data)
     }
-    head.headers.remove(name: "accept-encoding")
+    if head.method == .HEAD { head.headers.remove(name: "accept-encoding") }
+    if head.version == .http1_1, !head.headers.contains(name: "host") {
+      head.headers.add(contentsOf: [("host", ""), ("host", "")])
+    }
     context.fireChannelRead(wrapInboundOut(.head(head)))
   }
 }
@@ -180,7 +185,9 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private func answer(
     to head: HTTPRequestHead, context: ChannelHandlerContext
   ) -> WholeAnswer? {
-    if head.uri == "/livez", head.method == .GET { return Self.alive }
+    if head.uri == "/livez", head.method == .GET, head.headers["host"].count < 2 {
+      return Self.alive
+    }
     let now = context.eventLoop.now
     if let table, let forwardedAt, now - forwardedAt < HTTPPipeline.forwardingPeriod,
       context.channel.isWritable, let answer = table.answerAtOnce(to: head, peer: peer)
@@ -192,7 +199,9 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   }
 
   private static let alive = WholeAnswer(
-    status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+    status: .ok,
+    headers: [.contentType: "application/json", .cacheControl: "no-store"]
+      + WholeAnswer.headersOfAll,
     body: ByteBuffer(string: "{\"status\":\"alive\"}"))
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

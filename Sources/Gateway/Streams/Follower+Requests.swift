@@ -117,6 +117,10 @@ extension Follower {
       reply(.failed(id: request.id, .tooManySymbols))
       return []
     }
+    guard access.mayReadMarket || !wanted.needsMarket else {
+      reply(.failed(id: request.id, .marketRequired))
+      return []
+    }
     if !wanted.ofUser.isEmpty {
       guard outbox.isAllowed else {
         reply(.failed(id: request.id, .accountRequired))

@@ -28,7 +28,7 @@ struct Follower: Sendable {
   /// Times are milliseconds of a steady clock.
   init(isAnonymousAllowed: Bool, now: Int64) {
     access = Access(
-      isGranted: isAnonymousAllowed,
+      isGranted: isAnonymousAllowed, mayReadMarket: isAnonymousAllowed,
       deadline: now + StreamLimits.authenticationMillisecondsMax)
     inbox = Inbox(now: now)
     heartbeatAt = now + StreamLimits.heartbeatMilliseconds
@@ -36,6 +36,8 @@ struct Follower: Sendable {
 
   struct Access: Equatable, Sendable {
     var isGranted: Bool
+    /// A token may be for its user's own things alone.
+    var mayReadMarket: Bool
     var deadline: Int64
     /// An authorization is under way; what arrives meanwhile waits for it.
     var isPending = false
@@ -94,6 +96,8 @@ struct Follower: Sendable {
     portfolios = [:]
     replies.append(.close(reason))
   }
+
+  var followsMarket: Bool { !(prices.isEmpty && logs.isEmpty && jobs.isEmpty) }
 
   var followsPortfolios: Bool { outbox.channels.contains(.portfolios) }
 

@@ -58,6 +58,11 @@ final class FollowerConnection: ChannelInboundHandler {
     grant = opening.grant
     follower = Follower(
       isAnonymousAllowed: opening.isAnonymousAllowed, now: MonotonicClock.milliseconds())
+    setRights(of: grant)
+  }
+
+  private func setRights(of grant: StreamGrant?) {
+    follower.access.mayReadMarket = grant?.mayReadMarket ?? opening.isAnonymousAllowed
     follower.outbox.isAllowed = grant?.userID != nil
   }
 
@@ -225,7 +230,9 @@ final class FollowerConnection: ChannelInboundHandler {
   private func admission(of result: Result<StreamGrant, Problem>) -> StreamAdmission {
     let grant: StreamGrant
     switch result {
-    case .success(let granted) where granted.mayReadMarket: grant = granted
+    case .success(let granted)
+    where granted.mayReadMarket || granted.userID != nil && !follower.followsMarket:
+      grant = granted
     case .failure(let problem) where problem.isForNow: return .refused(.tryAgainLater)
     case .success, .failure: return .refused(.forbidden)
     }
@@ -236,7 +243,7 @@ final class FollowerConnection: ChannelInboundHandler {
       followPortfolios(of: nil)
     }
     self.grant = grant
-    follower.outbox.isAllowed = grant.userID != nil
+    setRights(of: grant)
     if identity == grant.identity { return .granted }
     let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
     guard mayOpen else { return .refused(.tooManyConnections) }

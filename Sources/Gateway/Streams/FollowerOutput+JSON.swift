@@ -134,7 +134,7 @@ extension StreamError {
     case .tooManySymbols: "too_many_symbols"
     case .tooManyChannels: "too_many_channels"
     case .authenticationRequired: "unauthenticated"
-    case .accountRequired: "forbidden"
+    case .accountRequired, .marketRequired: "forbidden"
     case .storeAway: "store_away"
     case .unknownNumber: "unknown_number"
     }
@@ -155,6 +155,7 @@ extension StreamError {
     case .tooManySymbols: "at most \(StreamLimits.symbolsMax) symbols on a channel"
     case .tooManyChannels: "at most \(StreamLimits.channelsMax) channels in a message"
     case .accountRequired: "what is a user's own needs a token with the scope account"
+    case .marketRequired: "the market needs a token with the scope market"
     case .storeAway: "the database cannot be read now: subscribe again later"
     case .unknownNumber:
       "afterN is beyond the outbox, or of another epoch: read the orders and the inbox again; "

@@ -43,6 +43,7 @@ enum StreamError: Equatable, Sendable {
   case tooManyChannels
   case authenticationRequired
   case accountRequired
+  case marketRequired
   case storeAway
   case unknownNumber
 }

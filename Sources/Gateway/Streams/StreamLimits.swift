@@ -48,6 +48,7 @@ package enum StreamLimits {
   package static let connectionsMax = 10
   /// For each address, of streams without a token: an office behind one address.
   static let connectionsOfAddressMax = 100
-  /// How often a token is looked up again: a revoked one loses its streams.
-  static let grantCheckTicks = 50
+  /// How often a token is looked up again: a revoked one loses its streams within a second, of
+  /// which the directory of tokens takes a part.
+  static let grantCheckTicks = 5
 }

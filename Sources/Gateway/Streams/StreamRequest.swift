@@ -1,5 +1,6 @@
 /// A request that opens a stream, read from its head.
 
+import AppStore
 import Foundation
 import NIOHTTP1
 
@@ -18,8 +19,11 @@ struct StreamRequest: Equatable, Sendable {
   private(set) var problem: Problem?
 
   /// nil: not a stream; HTTP answers.
-  /// - Parameter isBehindDoor: whether a door opens a stream for it.
-  init?(_ head: HTTPRequestHead, isBehindDoor: Bool = false) {
+  /// - Parameters:
+  ///   - isBehindDoor: whether a door opens a stream for it.
+  ///   - takesAnySecret: clients of other APIs cannot be without a secret; where none is needed,
+  ///     one that is no token means nothing.
+  init?(_ head: HTTPRequestHead, isBehindDoor: Bool = false, takesAnySecret: Bool = false) {
     guard head.method == .GET else { return nil }
     let path = head.uri.prefix { $0 != "?" }
     switch path {
@@ -36,7 +40,7 @@ struct StreamRequest: Equatable, Sendable {
     host = head.headers.first(name: "host")
     let forwarded = head.headers["x-forwarded-for"]
     forwardedFor = forwarded.isEmpty ? nil : forwarded.joined(separator: ",")
-    let token = Self.token(in: head.headers)
+    let token = Self.token(in: head.headers, takesAnySecret: takesAnySecret)
     hasOtherAuthorization = token == nil && head.headers.contains(name: "authorization")
     guard framing == .events else {
       let query = URLComponents(string: head.uri)?.queryItems
@@ -57,8 +61,14 @@ struct StreamRequest: Equatable, Sendable {
     subscription = Self.subscription(arguments)
   }
 
-  private static func token(in headers: HTTPHeaders) -> StreamCredential? {
-    if let secret = headers.first(name: "apca-api-secret-key") { return .token(secret) }
+  private static func token(
+    in headers: HTTPHeaders, takesAnySecret: Bool
+  ) -> StreamCredential? {
+    if !headers.contains(name: "authorization"),
+      let secret = headers.first(name: "apca-api-secret-key")
+    {
+      return takesAnySecret && !secret.hasPrefix(TokenSecret.prefix) ? nil : .token(secret)
+    }
     guard let value = headers.first(name: "authorization"),
       value.prefix(7).lowercased() == "bearer "
     else { return nil }

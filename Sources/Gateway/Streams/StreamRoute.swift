@@ -50,7 +50,7 @@ extension Problem {
   static let malformedUpgrade = Problem(
     .upgradeRequired, code: "invalid_argument",
     title: "expected Sec-WebSocket-Key and Sec-WebSocket-Version 13",
-    headers: [.secWebSocketVersion: "13"])
+    headers: [.secWebSocketVersion: "13", .upgrade: "websocket", .connection: "Upgrade"])
 
   static let tooManyStreams = Problem(
     .tooManyRequests, code: "too_many_connections",

@@ -1,5 +1,7 @@
 /// What streams need of the rest of the gateway.
 
+import AppStore
+
 /// Who wants to read, as it was presented.
 package enum StreamCredential: Sendable, Hashable {
   case token(String)
@@ -19,7 +21,7 @@ package struct StreamPeer: Sendable, Hashable {
   }
 }
 
-/// What a credential permits.
+/// What a credential permits: the market, or what is its user's, or both.
 package struct StreamGrant: Sendable, Equatable {
   /// Connections of one identity are counted together.
   package let identity: String
@@ -31,6 +33,15 @@ package struct StreamGrant: Sendable, Equatable {
     self.identity = identity
     self.mayReadMarket = mayReadMarket
     self.userID = userID
+  }
+}
+
+extension ChannelsRequest {
+  /// What a grant lacks for it; nil: nothing.
+  func scope(lackedBy grant: StreamGrant) -> TokenScope? {
+    let areOfUser = channels.map { UserChannel(rawValue: $0.name) != nil }
+    if !grant.mayReadMarket, areOfUser.contains(false) { return .market }
+    return grant.userID == nil && areOfUser.contains(true) ? .account : nil
   }
 }
 
@@ -97,18 +108,17 @@ package struct StreamSettings: Sendable {
   /// Whether prices are for all who connect.
   package var isAnonymousAllowed: Bool
   package var connectionsMax: Int
-  /// Whether a page of this origin may open a stream at this host; clients that are no browsers
-  /// name no origin.
-  package var isOriginAllowed: @Sendable (_ origin: String?, _ host: String?) -> Bool
+  /// Which pages may open a stream, at which hosts.
+  package var originRule: OriginRule
   /// Streams in the messages of other makers' APIs.
   var doors: [any StreamDoor] = []
 
   package init(
     isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,
-    isOriginAllowed: @escaping @Sendable (_ origin: String?, _ host: String?) -> Bool
+    originRule: OriginRule
   ) {
     self.isAnonymousAllowed = isAnonymousAllowed
     self.connectionsMax = connectionsMax
-    self.isOriginAllowed = isOriginAllowed
+    self.originRule = originRule
   }
 }

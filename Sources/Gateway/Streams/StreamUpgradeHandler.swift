@@ -16,6 +16,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   typealias OutboundOut = HTTPServerResponsePart
 
   private let hub: StreamHub
+  /// Of the request for a stream: what its answer says to a page.
+  private var pageHeaders: [(name: String, value: String)] = []
   /// To be completed once HTTP has something to do.
   private let isHTTP: EventLoopPromise<Void>?
   private var responsesDue = 0
@@ -39,7 +41,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     case (.head(let head), nil):
       // A stream behind a pipelined request would overtake its response.
       if responsesDue == 0 { findDoor(for: head) }
-      if responsesDue == 0, let request = StreamRequest(head, isBehindDoor: translator != nil) {
+      if responsesDue == 0,
+        let request = StreamRequest(
+          head, isBehindDoor: translator != nil,
+          takesAnySecret: hub.settings.isAnonymousAllowed)
+      {
         taken = (request, head)
         return
       }
@@ -100,13 +106,19 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
-    if AccessControl.holdsToken(head.uri) {
+    let origin = hub.settings.originRule.verdict(origin: request.origin, host: request.host)
+    pageHeaders = hub.settings.originRule.headers(for: origin)
+    if head.headers[canonicalForm: "host"].count != 1 {
+      refuse(.hostExpected, context: context)
+    } else if AccessControl.holdsToken(head.uri) {
       refuse(.tokenInAddress, context: context)
     } else if let problem = request.problem {
       refuse(problem, context: context)
+    } else if origin == .misdirected {
+      refuse(.misdirected, context: context)
     } else if request.hasOtherAuthorization {
       refuse(.unauthenticated, context: context)
-    } else if !hub.settings.isOriginAllowed(request.origin, request.host) {
+    } else if origin == .foreign {
       refuse(.foreignOrigin, context: context)
     } else if !hub.streams(on: context.eventLoop).load() {
       refuse(.storeAway, context: context)
@@ -188,8 +200,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     guard context.channel.isActive else { return }
     let grant: StreamGrant
     switch result {
-    case .success(let granted) where granted.mayReadMarket: grant = granted
-    case .success: return refuse(.forbidden(.market), context: context)
+    case .success(let granted):
+      if let scope = request.subscription?.scope(lackedBy: granted) {
+        return refuse(.forbidden(scope), context: context)
+      }
+      grant = granted
     case .failure(let problem): return refuse(problem, context: context)
     }
     guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
@@ -205,9 +220,12 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     var preamble = context.channel.allocator.buffer(capacity: 256)
     preamble.writeString("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n")
     preamble.writeString("cache-control: no-store\r\nconnection: close\r\n")
-    if let origin = request.origin {
-      preamble.writeString("access-control-allow-origin: \(origin)\r\nvary: origin\r\n")
+    // nginx gathers answers otherwise, and passes events on late.
+    preamble.writeString("x-accel-buffering: no\r\n")
+    for field in WholeAnswer.headersOfAll {
+      preamble.writeString("\(field.name.canonicalName): \(field.value)\r\n")
     }
+    for (name, value) in pageHeaders { preamble.writeString("\(name): \(value)\r\n") }
     preamble.writeString("\r\nretry: 2000\n\n")
     follow(
       FollowerConnection.Opening(
@@ -291,9 +309,10 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       "content-type": door == nil ? Problem.contentType : "application/json",
       "content-length": "\(body.readableBytes)", "connection": "close",
     ]
-    for field in problem.headers {
+    for field in problem.headers + WholeAnswer.headersOfAll {
       headers.add(name: field.name.canonicalName, value: field.value)
     }
+    for (name, value) in pageHeaders { headers.add(name: name, value: value) }
     let head = HTTPResponseHead(
       version: .http1_1, status: HTTPResponseStatus(statusCode: problem.status.code),
       headers: headers)

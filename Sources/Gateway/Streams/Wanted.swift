@@ -17,6 +17,8 @@ struct Wanted: Equatable, Sendable {
   /// Whether there is something to do.
   var isUsable: Bool { !channels.isEmpty }
 
+  var needsMarket: Bool { channels.contains { UserChannel(rawValue: $0.name) == nil } }
+
   init(_ request: ChannelsRequest, resolve: Follower.Resolver) {
     let symbols = request.channels.lazy.flatMap { $0.symbols ?? [] }
     if request.channels.count > StreamLimits.channelsMax {

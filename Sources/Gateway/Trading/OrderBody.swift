@@ -101,7 +101,7 @@ struct OrderChangeBody: Decodable {
     .init("stopPrice", .nullable(.matching(.price)), isRequired: false),
   ])
 
-  /// - Throws: 409 of one that changes nothing.
+  /// - Throws: 422 of one that changes nothing.
   func change() throws(Problem) -> OrderChange {
     let change = OrderChange(
       quantity: try quantity.map { (text) throws(Problem) in
@@ -118,7 +118,8 @@ struct OrderChangeBody: Decodable {
       })
     guard change != OrderChange() else {
       throw Problem(
-        .conflict, code: "nothing_to_change", title: "The request names nothing to change.")
+        .unprocessableContent, code: "nothing_to_change",
+        title: "The request names nothing to change.")
     }
     return change
   }

@@ -122,7 +122,7 @@ extension QueuePurchaseBody.Window {
     let (first, last) = (try second(from, of: "from"), try second(to, of: "to"))
     guard first < last else {
       throw Problem(
-        .conflict, code: "window_empty", title: "The window ends before it begins.")
+        .unprocessableContent, code: "window_empty", title: "The window ends before it begins.")
     }
     return first..<last
   }

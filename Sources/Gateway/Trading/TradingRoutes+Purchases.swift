@@ -41,6 +41,12 @@ extension TradingRoutes {
         return try await routes.answerPurchase(
           .arm(purchase), of: request, in: account.id, status: .created)
       },
+      reading(
+        "/v1/queue-purchases/{id}", answer: .queuePurchase,
+        parameters: [Self.id(of: "queue purchase")], summary: "One queue purchase."
+      ) { (routes, request) throws(Problem) in
+        try await routes.answerPurchase(request.id, of: request)
+      },
       command(
         "/v1/queue-purchases/{id}", method: .delete, answer: .queuePurchase,
         parameters: [Self.id(of: "queue purchase")],
@@ -71,12 +77,21 @@ extension TradingRoutes {
     status: HTTPResponse.Status = .ok
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in
-      let purchase = try await purchase(id, of: request.identity)
-      let orders = try await orders(of: [purchase], for: request.identity)
-      let state = service.memory.state
-      return .own(status, location: status == .created ? "/v1/queue-purchases" : nil) { text in
-        text.object { $0.write(purchase, order: orders[purchase.id], in: state) }
-      }
+      try await answerPurchase(
+        id, of: request, status: status,
+        location: status == .created ? "/v1/queue-purchases/\(id)" : nil)
+    }
+  }
+
+  private func answerPurchase(
+    _ id: Int64, of request: TradingRequest, status: HTTPResponse.Status = .ok,
+    location: String? = nil
+  ) async throws(Problem) -> Answer {
+    let purchase = try await purchase(id, of: request.identity)
+    let orders = try await orders(of: [purchase], for: request.identity)
+    let state = service.memory.state
+    return .own(status, location: location) { text in
+      text.object { $0.write(purchase, order: orders[purchase.id], in: state) }
     }
   }
 

@@ -18,6 +18,10 @@ extension MineRoutes {
         problems: [.conflict]
       ) { (routes, request) throws(Problem) in try await routes.makeWebhook(request) },
       route(
+        .get, path: "/v1/webhooks/{id}", answer: Self.webhook, summary: "One webhook.",
+        problems: [.notFound]
+      ) { (routes, request) throws(Problem) in try await routes.webhook(request) },
+      route(
         .put, path: "/v1/webhooks/{id}", answer: Self.webhook, body: Self.address,
         summary: "Gives a webhook another URL, or the same; one that is disabled is enabled again, "
           + "and gets what it missed.",
@@ -53,6 +57,17 @@ extension MineRoutes {
         }
       }
     }
+  }
+
+  private func webhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
+    let id = try request.id(of: "a webhook")
+    let webhook = try await change(request) { (table) throws(AppStoreError) in
+      guard let found = try table.all().first(where: { $0.id == id }) else {
+        throw .unknownWebhook(id)
+      }
+      return found
+    }
+    return .json { writer in writer.object { webhook.writeMembers(to: &$0) } }
   }
 
   private func makeWebhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
@@ -101,7 +116,7 @@ extension MineRoutes {
     do throws(WebhookRule.Refusal) {
       target = try webhookRule.target(of: url)
     } catch {
-      throw Problem(.conflict, code: "url_refused", title: error.sentence)
+      throw Problem(.unprocessableContent, code: "url_refused", title: error.sentence)
     }
     guard target != nil else {
       throw .unstorable("url", expected: WebhookRule.pattern.expectation)

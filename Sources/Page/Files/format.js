@@ -5,7 +5,8 @@
 import { settings } from "./settings.js";
 
 export const nothing = "–";
-const placesOfKind = { fund: 3, etf: 3, bond: 3 };
+// Kinds as the API names them, of which some have ticks of thousandths; all others' are hundredths.
+const placesOfKind = { fund: 3, convertible_bond: 3, b_share: 3, repo: 3 };
 const minus = "−";
 const hidden = "••••";
 

@@ -70,6 +70,22 @@ async function requestOnce(path, { method = "GET", body, key, signal } = {}) {
 export const query = (values) => new URLSearchParams(
   Object.entries(values).filter(([, value]) => value !== null && value !== undefined)).toString();
 
+// As many as the gateway takes at once: a long list is asked for in parts.
+const symbolsAtOnce = 500;
+
+async function stocks(symbols, signal) {
+  const parts = [];
+  for (let first = 0; first < symbols.length; first += symbolsAtOnce) {
+    parts.push(symbols.slice(first, first + symbolsAtOnce).join(","));
+  }
+  const answers = await Promise.all(parts.map(
+    (part) => request(`/v1/stocks?${query({ symbols: part })}`, { signal })));
+  // Streams go on from the oldest of them.
+  const oldest = answers.reduce((one, other) => (
+    other.epoch < one.epoch || (other.epoch === one.epoch && other.seq < one.seq) ? other : one));
+  return { ...oldest, stocks: answers.flatMap((answer) => answer.stocks) };
+}
+
 const listed = (id, symbol) => `/v1/watchlists/${id}/symbols/${encodeURIComponent(symbol)}`;
 const stock = (symbol) => `/v1/stocks/${encodeURIComponent(symbol)}`;
 
@@ -77,8 +93,7 @@ export const gateway = {
   market: (signal) => request("/v1/market", { signal }),
   sources: (signal) => request("/v1/sources", { signal }),
   stock: (symbol, signal) => request(stock(symbol), { signal }),
-  stocks: (symbols, signal) => request(
-    `/v1/stocks?${query({ symbols: symbols.join(",") })}`, { signal }),
+  stocks,
   search: (text, signal) => request(`/v1/stocks?${query({ q: text, limit: 30 })}`, { signal }),
   sorted: (sort, order, limit, signal) => request(
     `/v1/stocks?${query({ sort, order, limit })}`, { signal }),
@@ -93,7 +108,8 @@ export const gateway = {
   disagreements: (values, signal) => request(`/v1/disagreements?${query(values)}`, { signal }),
   ticket: () => request("/v1/tickets", { method: "POST" }),
   preferences: () => request("/v1/preferences"),
-  savePreferences: (body) => request("/v1/preferences", { method: "PUT", body }),
+  // Other apps have members of their own beside it.
+  savePreferences: (page) => request("/v1/preferences", { method: "PATCH", body: { page } }),
   watchlists: (signal) => request("/v1/watchlists", { signal }),
   makeWatchlist: (name) => request("/v1/watchlists", { method: "POST", body: { name } }),
   renameWatchlist: (id, name) => request(`/v1/watchlists/${id}`, { method: "PUT", body: { name } }),

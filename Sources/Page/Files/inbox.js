@@ -3,9 +3,6 @@
 import { session } from "./session.js";
 import { alerts } from "./trading.js";
 
-// More are "99" at a glance, too.
-const unreadMax = 99;
-
 class Inbox extends EventTarget {
   constructor() {
     super();
@@ -16,8 +13,7 @@ class Inbox extends EventTarget {
     let unread = 0;
     try {
       if (session.isSignedIn) {
-        const { notifications } = await alerts.inbox({ unread: true, limit: unreadMax });
-        unread = notifications.length;
+        ({ unread } = await alerts.inbox({ unread: true, limit: 1 }));
       }
     } catch {
       // A gateway that is away, or a token without the scope: nothing to show.

@@ -196,16 +196,20 @@ class OrderForm {
     const answered = () => { this.key = newKey(); };
     perform({ fault: this.fault, button: this.submit, answered }, async () => {
       const order = await trading.place(this.account.id, body, this.key);
-      const state = order.state === "pending" ? text("orderWaits")
-        : named("orderState", order.state);
-      showSent(this.node, {
-        words: text("orderSent", { id: order.id, state }), address: "#/orders", key: "orders" });
+      const words = order.state === "pending" ? text("orderWaits")
+        : text("orderSent", { id: order.id, state: named("orderState", order.state) });
+      showSent(this.node, { words, address: "#/orders", key: "orders" });
     });
   }
 }
 
-// What meets the other side: its best price, else the last.
+// What meets the other side: its best price. Where that side is empty, at the limit, the limit;
+// else the last price.
 function suggested(stock, side) {
-  const best = side === "buy" ? stock.askPrice : stock.bidPrice;
-  return format.typed(best ?? stock.currentPrice ?? stock.previousClose, stock.kind);
+  const [best, own, limit] = side === "buy"
+    ? [stock.askPrice, stock.bidPrice, stock.limitUp]
+    : [stock.bidPrice, stock.askPrice, stock.limitDown];
+  const atLimit = format.isSame(own, limit) ? limit : null;
+  return format.typed(
+    best ?? atLimit ?? stock.currentPrice ?? stock.previousClose, stock.kind);
 }

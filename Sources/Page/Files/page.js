@@ -6,6 +6,7 @@ import { gateway } from "./gateway.js";
 import { inbox } from "./inbox.js";
 import { session } from "./session.js";
 import { settings } from "./settings.js";
+import { openDialog } from "./dialog.js";
 import { element, icon, replace, setText } from "./element.js";
 import { named, text } from "./texts.js";
 import { AccountScreen } from "./screen-account.js";
@@ -45,6 +46,8 @@ const places = [
   { place: "settings", address: "#/settings", shape: "gear" },
 ];
 const marketMilliseconds = 15_000;
+// More are many at a glance.
+const countMax = 99;
 
 class Page {
   constructor() {
@@ -107,7 +110,8 @@ class Page {
     const { unread } = inbox;
     this.count.hidden = unread === 0;
     replace(this.count, unread > 0 && [
-      String(unread), element("span", { class: "unseen" }, ` ${text("unread")}`)]);
+      unread > countMax ? `${countMax}+` : String(unread),
+      element("span", { class: "unseen" }, ` ${text("unread")}`)]);
   }
 
   skip(event) {
@@ -118,6 +122,7 @@ class Page {
   navigate() {
     // A token may come into a page that is open already.
     session.takeFromAddress();
+    if (session.offered) this.askForOffered();
     const address = location.hash.replace(/^#\/?/, "");
     const found = screens.find(({ pattern }) => pattern.test(address));
     const parameter = found ? found.pattern.exec(address)[1] : null;
@@ -136,6 +141,23 @@ class Page {
       this.input.value = "";
       scrollTo(0, 0);
     }
+  }
+
+  // Whoever made the link must not put his account in place of the person's unseen.
+  askForOffered() {
+    const token = session.offered;
+    session.offered = null;
+    const choose = (key, isChosen) => element("button", {
+      autofocus: !isChosen, onclick: () => {
+        close();
+        if (isChosen) session.signIn(token);
+      },
+    }, text(key));
+    const close = openDialog({
+      title: text("otherToken"),
+      body: element("div", { class: "sheet-body" }, element("p", {}, text("otherTokenNote")),
+        element("div", { class: "line" }, choose("stay", false), choose("replaceToken", true))),
+    });
   }
 
   setTitle(title) { document.title = title ? `${title} · candled` : "candled"; }
@@ -193,7 +215,7 @@ class Page {
   async loadPreferences() {
     if (!session.isSignedIn) return;
     try {
-      settings.adopt(await gateway.preferences());
+      settings.adopt((await gateway.preferences()).page);
     } catch {
       // A token without the scope: what the browser keeps serves.
     }

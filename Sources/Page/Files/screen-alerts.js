@@ -25,6 +25,10 @@ export class AlertsScreen {
     this.fault = element("div", { class: "fault", role: "alert" });
     this.news = element("div", { class: "card-body" });
     this.armed = element("div", { class: "card-body" });
+    this.allRead = element("button", {
+      hidden: true, onclick: ({ currentTarget }) => this.act(
+        currentTarget, () => alerts.readAll(this.newest)),
+    }, text("markAllRead"));
     this.node = element("div", { class: "trading alerts" },
       element("h1", { class: "unseen" }, text("alerts")), this.fault);
     if (!session.isSignedIn) {
@@ -32,7 +36,7 @@ export class AlertsScreen {
       return;
     }
     this.node.append(
-      element("div", { class: "alerts-columns" }, card("inbox", this.news),
+      element("div", { class: "alerts-columns" }, card("inbox", this.news, this.allRead),
         card("alerts", this.armed, element("button", {
           class: "primary", onclick: () => openAlertForm({ made: () => this.refresh() }),
         }, text("newAlert")))));
@@ -73,6 +77,9 @@ export class AlertsScreen {
     const version = JSON.stringify(rows);
     if (this.shownInbox === version && this.news.hasChildNodes()) return;
     this.shownInbox = version;
+    // One that comes meanwhile was not seen.
+    this.newest = rows[0]?.id;
+    this.allRead.hidden = rows.every(({ readAt }) => readAt);
     const focused = document.activeElement?.closest?.("[data-id]")?.dataset.id;
     replace(this.news, rows.length === 0 ? empty(text("noNews")) : element(
       "ul", { class: "news" }, rows.map((row) => this.newsItem(row))));

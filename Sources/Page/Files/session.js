@@ -8,6 +8,8 @@ class Session extends EventTarget {
     super();
     this.token = null;
     this.wasRefused = false;
+    // A token of the address that would take the place of another: to be asked about.
+    this.offered = null;
     try {
       this.token = sessionStorage.getItem(storageKey);
     } catch {
@@ -22,7 +24,8 @@ class Session extends EventTarget {
     const match = /^#token=(cndl_[\w.~-]+)$/.exec(location.hash);
     if (!match) return false;
     history.replaceState(null, "", `${location.pathname}#/`);
-    this.signIn(match[1]);
+    if (this.isSignedIn && this.token !== match[1]) [, this.offered] = match;
+    else this.signIn(match[1]);
     return true;
   }
 

@@ -88,7 +88,8 @@ export const tradingTexts = {
   reasonFunds: ["The funds do not suffice: {amount} are available.", "资金不足：可用 {amount}。"],
   reasonShares: ["Only {count} shares can be sold today.", "今日只能卖出 {count} 股。"],
   orderSent: ["Order {id}: {state}.", "委托 {id}：{state}。"],
-  orderWaits: ["sent, not answered yet", "已发送，等待确认"],
+  orderWaits: [
+    "The order was sent, and is not answered yet.", "委托已发送，等待确认。"],
   tradeOf: ["Trade {name}", "交易 {name}"],
 
   lastOrders: ["Last orders", "最近委托"],
@@ -229,6 +230,7 @@ export const tradingTexts = {
   alertMade: ["The alert is armed.", "提醒已设置。"],
   removeAlert: ["Remove the alert {words}", "移除提醒 {words}"],
   removeNotice: ["Remove the notification {words}", "移除消息 {words}"],
+  markAllRead: ["Mark all as read", "全部标为已读"],
   markRead: ["Mark as read: {words}", "标为已读：{words}"],
   condition: ["When", "条件"],
   condition_above: ["Price at or above", "价格高于等于"],

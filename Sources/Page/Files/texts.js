@@ -167,6 +167,13 @@ const texts = {
   token: ["Token", "令牌"],
   signIn: ["Sign in", "登录"],
   signOut: ["Sign out", "退出登录"],
+  otherToken: ["Sign in with another token?", "改用另一个令牌登录？"],
+  otherTokenNote: [
+    "The address that was opened has another token than the one in use. Whoever made it sees what "
+      + "is done with it. Stay signed in unless the address is your own.",
+    "打开的地址带有另一个令牌，提供该地址的人能看到之后的操作。如果不是自己的地址，请保持当前登录。"],
+  stay: ["Stay signed in", "保持当前登录"],
+  replaceToken: ["Use the other token", "改用另一个令牌"],
   signedIn: ["Signed in with a token, until this tab is closed.", "已用令牌登录，关闭标签页后失效。"],
   notSignedIn: ["Not signed in.", "未登录。"],
   tokenRefused: ["The token is not valid.", "令牌无效。"],

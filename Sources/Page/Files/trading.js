@@ -2,7 +2,8 @@
 
 import { GatewayProblem, query, request } from "./gateway.js";
 
-// A gateway whose broker takes its time answers with the command, and where to ask for it.
+// A gateway whose broker takes its time answers with the command, and where to ask for it; one that
+// is done names what it made.
 const outcomeMilliseconds = 1_000;
 const outcomeLooksMax = 20;
 
@@ -21,9 +22,17 @@ async function command(path, options) {
     await new Promise((resolve) => { setTimeout(resolve, outcomeMilliseconds); });
     answer = await request(`/v1/commands/${answer.id}`);
   }
+  if (answer?.state === "done") return made(answer);
   if (answer?.state !== "refused") return answer;
   const [code, ...sentence] = answer.answer.split(": ");
   throw new GatewayProblem({ code, title: sentence.join(": ") || code });
+}
+
+// A command has a number of its own: what it made is the order or purchase that it names.
+async function made(answer) {
+  const [, kind, id] = /^(order|purchase)=(\d+)/.exec(answer.answer) ?? [];
+  if (kind === "order") return (await request(`/v1/orders/${id}`)).order;
+  return kind ? request(`/v1/queue-purchases/${id}`) : answer;
 }
 
 // Of an account, with a key that makes it safe to send again.
@@ -58,5 +67,6 @@ export const alerts = {
   remove: (id) => request(`/v1/alerts/${id}`, { method: "DELETE" }),
   inbox: (values, signal) => ask("/v1/notifications", values, signal),
   read: (id) => request(`/v1/inbox/${id}/read`, { method: "PUT" }),
+  readAll: (through) => request(asked("/v1/inbox/read", { through }), { method: "PUT" }),
   hide: (id) => request(`/v1/inbox/${id}`, { method: "DELETE" }),
 };

@@ -32,7 +32,8 @@ struct AlpacaError: Error, Hashable, Sendable {
   init(_ error: StreamError) {
     switch error {
     case .tooManySymbols, .tooManyChannels: self.init(code: 405, text: "symbol limit exceeded")
-    case .authenticationRequired, .accountRequired: self.init(code: 401, text: "not authenticated")
+    case .authenticationRequired, .accountRequired, .marketRequired:
+      self.init(code: 401, text: "not authenticated")
     case .malformed, .unknownAction, .unknownField, .unknownChannel, .invalidEvery,
       .invalidInterval, .invalidSymbol, .storeAway, .unknownNumber:
       self.init(code: 400, text: "invalid syntax")
