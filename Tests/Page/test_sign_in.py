@@ -62,6 +62,7 @@ class SignIn(browser.PageTest):
         other = "cndl_of-somebody-else"
         self.open("watchlists", token=browser.TOKEN)
         self.wait(LIVE)
+        self.addCleanup(self.run_script, "sessionStorage.clear()")
         # Nothing is asked of the gateway with a token that it does not know.
         self.run_script("window.fetch = () => new Promise(() => {})")
         for button, kept in (("[autofocus]", browser.TOKEN), (":not([autofocus])", other)):
@@ -81,8 +82,8 @@ class SignIn(browser.PageTest):
         browser.answer("/v1/preferences", "PUT", {"mine": 1, "theme": "none"}, token)
         self.addCleanup(browser.answer, "/v1/preferences", "PUT", {}, token)
         self.open("settings", token=token)
-        self.wait("return document.querySelector('label[for=setting-theme-dark]')")
-        self.click("label[for=setting-theme-dark]")
+        self.wait("return document.querySelector('#setting-theme-dark')")
+        self.click("#setting-theme-dark")
         end = time.monotonic() + 20
         while "page" not in (kept := browser.answer("/v1/preferences", token=token)):
             self.assertLess(time.monotonic(), end, "the choice was not saved")

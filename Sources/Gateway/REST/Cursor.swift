@@ -20,7 +20,7 @@ enum Cursor {
 
   /// - Parameter key: means the same to every gateway.
   static func text(key: String, of request: String) -> String {
-    Data("\(check(key, request)).\(key)".utf8).base64EncodedString()
+    Data("\(key).\(check(key, request))".utf8).base64EncodedString()
       .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
@@ -28,9 +28,9 @@ enum Cursor {
     var padded = text.replacing("-", with: "+").replacing("_", with: "/")
     while padded.count % 4 != 0 { padded.append("=") }
     guard let data = Data(base64Encoded: padded) else { return nil }
-    let parts = String(decoding: data, as: UTF8.self).split(separator: ".", maxSplits: 1)
-    guard parts.count == 2 else { return nil }
-    let key = String(parts[1])
+    let parts = String(decoding: data, as: UTF8.self)
+    guard let dot = parts.lastIndex(of: ".") else { return nil }
+    let key = String(parts[..<dot])
     return self.text(key: key, of: request) == text ? key : nil
   }
 

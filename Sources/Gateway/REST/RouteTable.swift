@@ -188,8 +188,8 @@ package struct RouteTable: HTTPResponder {
   /// What is sent to a route that takes no body would be ignored without a word.
   private func requireNothing(in request: Request, of route: Route) async throws {
     if route.method == .get { return }
-    let body = try? await request.body.collect(upTo: Self.bodyBytesMax)
-    if let body, ["", "{}", "null"].contains(String(buffer: body).filter { !$0.isWhitespace }) {
+    let body = try await Self.body(of: request)
+    if ["", "{}", "null"].contains(String(buffer: body).filter { !$0.isWhitespace }) {
       return
     }
     throw Problem.invalidBody(

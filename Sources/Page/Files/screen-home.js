@@ -75,12 +75,13 @@ export class HomeScreen {
   }
 
   loadIndexes() {
-    this.cards = new Map();
     return load(this.indexes, {
       signal: this.signal,
       from: () => gateway.stocks(indexSymbols, this.signal),
       show: (answer) => {
+        this.cards = new Map();
         this.showIndexes(answer.stocks);
+        this.showWorld();
         this.follow("indexes", answer.stocks, answer, (news) => {
           if (news.stocks) this.showIndexes(news.stocks);
           else this.loadIndexes();
@@ -98,16 +99,21 @@ export class HomeScreen {
     }
   }
 
-  // The world's indexes, which the gateway polls; they are not instruments and have no chart.
   showMarket(market) {
-    for (const index of market.indexes ?? []) {
+    this.market = market;
+    // They stand behind the mainland's, whichever comes first.
+    if (this.cards) this.showWorld();
+  }
+
+  // The world's indexes, which the gateway polls; they are not instruments and have no chart.
+  showWorld() {
+    for (const index of this.market?.indexes ?? []) {
       if (indexSymbols.includes(index.symbol)) continue;
       this.indexCard(index.symbol, { ...index, kind: "index" });
     }
   }
 
   indexCard(key, { name, last, change, changePercent, kind, address }) {
-    this.cards ??= new Map();
     let card = this.cards.get(key);
     if (!card) {
       const fields = {
