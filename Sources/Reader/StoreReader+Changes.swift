@@ -37,22 +37,43 @@ extension StoreReader {
     name: "seq_before",
     sql: """
       select coalesce(
-        (select c.seq
-          from feed_changes c
-          where c.committed_at < now() - make_interval(secs => $1::bigint)
-          order by c.seq desc
-          limit 1),
-        (select min(c.seq) - 1 from feed_changes c),
-        p.last_seq)
-      from feed_position() p
-      where p.epoch is not null
+        -- The newest with too much from it on: it and what is older is left out.
+        (select max(w.seq)
+          from (
+            select c.seq,
+              sum(
+                cardinality(c.candle_opened_ats) + cardinality(c.revision_opened_ats)
+                + cardinality(c.gap_ids) + cardinality(c.closed_gap_ids)
+                + cardinality(c.audit_days)) over (order by c.seq desc) as messages
+            from feed_changes c
+            where c.seq > o.seq
+          ) w
+          where w.messages > $2::bigint),
+        o.seq)
+      from (
+        select coalesce(
+          (select c.seq
+            from feed_changes c
+            where c.committed_at < now() - make_interval(secs => $1::bigint)
+            order by c.seq desc
+            limit 1),
+          (select min(c.seq) - 1 from feed_changes c),
+          p.last_seq) as seq
+        from feed_position() p
+        where p.epoch is not null
+      ) o
       """)
 
-  /// The changes of the last seconds are those after this seq.
+  /// The changes of the last seconds are those after this seq: the newest of them, where together
+  /// they are about more rows than that, as after a backfill.
+  /// - Parameter rowsMax: candles, gaps and certificates.
   /// - Throws: `connectionLost`, `transient`, `malformed`.
-  package func seq(committedSecondsAgo seconds: Int64) throws(StoreError) -> Int64 {
+  package func seq(
+    committedSecondsAgo seconds: Int64, rowsMax: Int
+  ) throws(StoreError) -> Int64 {
     var parameters = WireParameters()
     parameters.add { $0.int64(seconds) }
+    parameters.add { $0.int64(Int64(rowsMax)) }
     let seqs = try read(Self.seqBefore, with: parameters, context: "follow") {
       (row) throws(StoreError) in
       try row.int64()

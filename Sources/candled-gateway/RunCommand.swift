@@ -28,6 +28,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
 
   /// Of open connections; then the process ends all the same, for it keeps nothing.
   private static let stopSecondsMax = 9
+  private static let quoteLook = Duration.milliseconds(100)
 
   func run() async throws {
     let mask = SecretMask()
@@ -61,15 +62,25 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     let broker = try settings.gatewayBroker ? broker(settings, url: url, log: log) : nil
     defer { broker?.stop() }
     var options = GatewayOptions(listen: listen, databaseURL: url)
-    options.connectionsMax = settings.gatewayConnectionsMax
+    options.connections.connectionsMax = settings.gatewayConnectionsMax
     options.webhooks.rule.isPrivateAllowed = settings.gatewayWebhookPrivateNetworks
     let gateway = Gateway(options, log: log)
     let figures: (@Sendable () -> BrokerFigures)? =
       if let broker { { broker.figures } } else { nil }
     let serving = Task {
       try await gateway.serve(control: control, notifying: notifier, broker: figures) { address in
-        log.notice("ready", metadata: ["address": "\(address)"])
-        notifier?.ready(status: "serving at \(address)")
+        let isServing = gateway.memory.state.isLoaded
+        log.notice(
+          isServing ? "ready" : "listening: there are no quotes yet",
+          metadata: ["address": "\(address)"])
+        // systemd waits for it; a gateway without a database goes on.
+        notifier?.ready(status: "\(isServing ? "serving" : "waiting for quotes") at \(address)")
+        if isServing { return }
+        Task {
+          while !gateway.memory.state.isLoaded { try await Task.sleep(for: Self.quoteLook) }
+          log.notice("ready", metadata: ["address": "\(address)"])
+          notifier?.status("serving at \(address)")
+        }
       }
     }
     try ServiceSignals.watch(hangup: .ignore, secondsMax: Self.stopSecondsMax) {

@@ -101,6 +101,39 @@ import Testing
     try expectLatest(state, of: fixture.database, seed: 4)
   }
 
+  @Test("at the start no more of the log is read than there is room for, the newest")
+  func startBehindMuch() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 8)
+    for minute in 0..<10 {
+      _ = try await fixture.writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: 4))
+    }
+    let reader = try StoreReader(url: fixture.database.url)
+    let seqs = try [1_000, 40, 39, 12, 4, 3].map {
+      try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: $0)
+    }
+    #expect(seqs == [0, 0, 1, 7, 9, 10])
+    // As after a backfill: far more messages than the ring holds.
+    let small = FeedRing(bytesMax: 4_000)
+    let memory = MarketMemory()
+    let follower = FeedFollower(
+      url: fixture.database.url, memory: memory, ring: small, sinks: [], log: quietLog,
+      pool: fixture.pool)
+    let following = Task { await follower.run() }
+    defer { following.cancel() }
+    while !follower.isComplete { try await Task.sleep(for: .milliseconds(5)) }
+    let state = memory.state
+    #expect(state.seq == 10 && state.stocks.compactMap(\.self).count == 4)
+    guard case .pastHorizon = small.updates(after: 6, epoch: state.epoch),
+      case .updates(let kept) = small.updates(after: 9, epoch: state.epoch)
+    else {
+      Issue.record("the ring has other changes than the newest")
+      return
+    }
+    #expect(kept.map(\.seq) == [10])
+  }
+
   @Test("while PostgreSQL is away quotes go on, stale; when it is back nothing is missing")
   func away() async throws {
     let fixture = try await GatewayFixture(try .alone())

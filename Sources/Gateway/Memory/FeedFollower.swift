@@ -4,7 +4,7 @@
 ///     snapshot → publish → change, change, … → (skipped or another database) → snapshot → resync
 ///
 /// With a snapshot it reads the log of the last minutes: clients that were cut off by a restart of
-/// the gateway go on from there.
+/// the gateway go on from there. The first snapshot is published before that: quotes do not wait.
 ///
 /// A lost connection stops nothing: the last state goes on, marked stale.
 
@@ -23,6 +23,7 @@ package final class FeedFollower: Sendable {
   private let log: Logger
   private let assembler = Locked(FeedAssembler())
   private let wasLed = Locked(true)
+  private let hasLog = Locked(false)
 
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
@@ -42,6 +43,9 @@ package final class FeedFollower: Sendable {
     self.log = log
     self.pool = pool
   }
+
+  /// Whether the log of the last minutes was read once.
+  var isComplete: Bool { hasLog.withLock { $0 } }
 
   /// Returns once its task is cancelled.
   package func run() async {
@@ -66,7 +70,17 @@ package final class FeedFollower: Sendable {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
-    let recent = try await log(through: snapshot)
+    if !memory.state.isLoaded {
+      let empty = FeedRing(bytesMax: ring.bytesMax)
+      empty.reset(epoch: snapshot.epoch, seq: snapshot.seq)
+      publish(snapshot, log: empty)
+    }
+    publish(snapshot, log: try await log(through: snapshot))
+    hasLog.withLock { $0 = true }
+    return snapshot
+  }
+
+  private func publish(_ snapshot: FeedSnapshot, log recent: FeedRing) {
     change { assembler in
       let before = assembler.state
       assembler.load(snapshot)
@@ -76,7 +90,6 @@ package final class FeedFollower: Sendable {
         before.lostAt != nil && assembler.state.lostAt == nil ? [.connection(lostAt: nil)] : []
       return restored + news(of: missed, since: before, in: assembler.state)
     }
-    return snapshot
   }
 
   /// Streams go on where all that they missed is at hand.
@@ -121,7 +134,7 @@ package final class FeedFollower: Sendable {
   private func log(through snapshot: FeedSnapshot) async throws(StoreError) -> FeedRing {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
-      try reader.seq(committedSecondsAgo: FeedRing.secondsMax)
+      try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
     }
     recent.reset(epoch: snapshot.epoch, seq: min(seq, snapshot.seq))
     while seq < snapshot.seq {

@@ -32,6 +32,11 @@ package final class FeedRing: Sendable {
 
   private let contents = Locked(Contents())
   let bytesMax: Int
+  /// A final candle is about 250 bytes of JSON, with what it costs beside them.
+  private static let messageBytesUsual = 320
+
+  /// More messages than that have no room.
+  var messagesMax: Int { bytesMax / Self.messageBytesUsual }
 
   package init(bytesMax: Int = FeedRing.bytesMaxDefault) { self.bytesMax = bytesMax }
 

@@ -118,8 +118,10 @@ final class RunningGateway {
     binary = try RunningBinary(
       ["run"] + arguments, input: configuration, environment: environment,
       program: BuiltBinary.gateway)
-    try #require(binary.logContains("message=ready"), "\(binary.captured)")
-    let found = binary.captured.firstMatch(of: #/message=ready address="?127\.0\.0\.1:([0-9]+)/#)
+    let listens = #/message=(?:ready|"listening[^"]*") address="?127\.0\.0\.1:([0-9]+)/#
+    try #require(
+      binary.logContains(isLoaded ? "message=ready" : "address="), "\(binary.captured)")
+    let found = binary.captured.firstMatch(of: listens)
     port = try #require(found.flatMap { UInt16($0.output.1) }, "\(binary.captured)")
     if isLoaded { try wait { try get("/readyz").body.contains("ready") } }
   }
