@@ -28,7 +28,7 @@ struct StreamsFollower {
 
   mutating func send(_ json: String) {
     let message = ClientMessage(json: Array(json.utf8))
-    perform(follower.received(message, now: now, in: market, resolve: source.resolve))
+    perform(follower.received(message, bytes: 0, now: now, in: market, resolve: source.resolve))
   }
 
   mutating func authorized(_ admission: StreamAdmission) {

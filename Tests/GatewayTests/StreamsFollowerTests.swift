@@ -13,7 +13,7 @@ import Testing
       + #""symbols":["AAPL","GOOGL","MSFT"]}]}"#
     let places = ["AAPL": 0, "MSFT": 2]
     let actions = one.follower.received(
-      ClientMessage(json: Array(message.utf8)), now: 0, in: one.market,
+      ClientMessage(json: Array(message.utf8)), bytes: 0, now: 0, in: one.market,
       resolve: { places[$0].map(SeriesPlace.init(index:)) })
     #expect(actions == [.watch([SeriesPlace(index: 0), SeriesPlace(index: 2)])])
     #expect(

@@ -33,7 +33,8 @@ import Testing
       one.now += 100
       let text = Self.messages[Int.random(in: 0..<4, using: &random)]
       let message = ClientMessage(json: Self.mutated(Array(text.utf8), by: &random))
-      one.perform(one.follower.received(message, now: one.now, in: one.market) { _ in nil })
+      one.perform(
+        one.follower.received(message, bytes: 0, now: one.now, in: one.market) { _ in nil })
       if !one.authorizing.isEmpty { one.authorized(.granted) }
       one.authorizing = []
       one.deliver(source.commit(stocks: [0, 1]))

@@ -34,6 +34,27 @@ import Testing
     #expect(outputs.count == 4)
   }
 
+  @Test("messages that wait for the token are bounded in bytes, and the bound closes with 1013")
+  func waitingBytes() {
+    var one = StreamsFollower(StreamsMarket(count: 1), credential: .token("good"))
+    func wait(bytes: Int) {
+      one.perform(
+        one.follower.received(.ping(id: nil), bytes: bytes, now: 0, in: one.market) { _ in nil })
+    }
+    wait(bytes: StreamLimits.waitingBytesMax)
+    #expect(one.pull() == [.welcome(epoch: 7, seq: 1)])
+    wait(bytes: 1)
+    #expect(one.pull() == [.close(.tryAgainLater)])
+    // What was handled no longer counts.
+    var other = StreamsFollower(StreamsMarket(count: 1), credential: .token("good"))
+    (one, other) = (other, one)
+    wait(bytes: StreamLimits.waitingBytesMax)
+    one.authorized(.granted)
+    one.send(#"{"action":"auth","token":"better"}"#)
+    wait(bytes: StreamLimits.waitingBytesMax)
+    #expect(!one.follower.isClosed)
+  }
+
   @Test(
     "a refused token closes it",
     arguments: [StreamClose.forbidden, .tooManyConnections, .tryAgainLater])

@@ -16,12 +16,13 @@ extension Follower {
   }
 
   /// A message; every other frame counts as one, too: see `admit`.
+  /// - Parameter bytes: what it took.
   mutating func received(
-    _ message: ClientMessage, now: Int64, in market: StreamMarket, resolve: Resolver
+    _ message: ClientMessage, bytes: Int, now: Int64, in market: StreamMarket, resolve: Resolver
   ) -> [FollowerAction] {
     guard admit(now: now) else { return [] }
     guard !access.isPending else {
-      inbox.waiting.append(message)
+      if !inbox.keep(message, bytes: bytes) { close(.tryAgainLater) }
       return []
     }
     return handle(message, in: market, resolve: resolve)
@@ -72,7 +73,7 @@ extension Follower {
   ) -> [FollowerAction] {
     var actions: [FollowerAction] = []
     while !isClosed, !access.isPending, !inbox.waiting.isEmpty {
-      actions += handle(inbox.waiting.removeFirst(), in: market, resolve: resolve)
+      actions += handle(inbox.takeFirst(), in: market, resolve: resolve)
     }
     return actions
   }

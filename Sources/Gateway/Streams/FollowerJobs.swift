@@ -56,9 +56,26 @@ extension Follower {
   struct Inbox: Equatable, Sendable {
     private var thousandths = StreamLimits.messagesPerSecondMax * 1_000
     private var countedAt: Int64
-    var waiting: [ClientMessage] = []
+    /// For an authorization, or for the database.
+    private(set) var waiting: [ClientMessage] = []
+    private var waitingBytes = 0
 
     init(now: Int64) { countedAt = now }
+
+    /// - Returns: whether there was room for it.
+    mutating func keep(_ message: ClientMessage, bytes: Int) -> Bool {
+      guard waitingBytes + bytes <= StreamLimits.waitingBytesMax else { return false }
+      waiting.append(message)
+      waitingBytes += bytes
+      return true
+    }
+
+    /// To be called only while there is one.
+    mutating func takeFirst() -> ClientMessage {
+      // Those that come meanwhile wait behind the same thing, or for nothing.
+      if waiting.count == 1 { waitingBytes = 0 }
+      return waiting.removeFirst()
+    }
 
     /// A bucket of ten, filled by ten a second.
     mutating func admits(now: Int64) -> Bool {
