@@ -69,7 +69,11 @@ extension Gateway {
     parts.routes =
       mine.routes + TradingRoutes(service: trading).routes + DoorRegistry.trading(trading)
       + [StreamRoute.events]
-    parts.middlewares = [AccessMiddleware(control)]
+    var limits = options.connections
+    if control.options.addressRequests == 0 { limits.connectionsOfAddressMax = .max }
+    let connections = ConnectionTable(limits, trusting: control.options.trustedProxies)
+    parts.connections = connections
+    parts.middlewares = [AccessMiddleware(control, counting: connections)]
     let alerts = AlertWatch(memory: memory)
     parts.sinks = [hub, alerts]
     parts.streams = hub

@@ -14,7 +14,7 @@ import Reader
 package struct GatewayOptions: Sendable {
   package var listen: ListenAddress
   package var databaseURL: String
-  package var connectionsMax = 12_000
+  package var connections = ConnectionLimits(connectionsMax: 12_000)
   package var queryConnections = QueryPool.connectionsDefault
   /// How long a request waits for the broker of paper trading.
   package var commandMilliseconds = 2_000
@@ -58,6 +58,8 @@ package struct Gateway: Sendable {
     package var portfolios: PortfolioFeed?
     /// nil: there is no paper trading.
     package var trading: TradingService?
+    /// nil: neither connections nor unread answers have bounds but `connections_max`.
+    package var connections: ConnectionTable?
     /// nil: there is no broker beside it.
     package var broker: (@Sendable () -> BrokerFigures)?
 
@@ -88,13 +90,18 @@ package struct Gateway: Sendable {
     return Application(
       responder: table,
       server: .streams(
-        parts.streams, configuration: HTTPPipeline.configuration(answering: table)),
+        parts.streams, counting: parts.connections,
+        configuration: HTTPPipeline.configuration(
+          answering: table, counting: parts.connections)),
       configuration: ApplicationConfiguration(
         address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
-        availableConnectionsDelegate: MaximumAvailableConnections(options.connectionsMax)),
+        availableConnectionsDelegate: MaximumAvailableConnections(
+          options.connections.connectionsMax + Self.closingConnectionsMax)),
       onServerRunning: onRunning, eventLoopGroupProvider: .shared(loops), logger: quiet)
   }
 
+  /// Connections that make room, or find none, and are not closed yet. Further ones wait.
+  private static let closingConnectionsMax = 1_000
   /// Of connections that the kernel has taken and we have not: a storm of reconnections.
   private static let backlog = 4_096
 
@@ -117,7 +124,7 @@ package struct Gateway: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await lookBesideFeed(for: follower) }
-      await awaitQuotes(parts.outbox)
+      await awaitQuotes(of: follower, parts.outbox)
       do {
         try await application.runService()
       } catch is CancellationError {
@@ -131,10 +138,9 @@ package struct Gateway: Sendable {
 
   /// Clients come back at once after a restart: they find quotes, and miss nothing of their own.
   /// Without a database it listens all the same.
-  private func awaitQuotes(_ outbox: Outbox?) async {
+  private func awaitQuotes(of follower: FeedFollower, _ outbox: Outbox?) async {
     for _ in 0..<Self.quoteLooksMax {
-      let state = memory.state
-      if state.isLoaded && outbox?.isBegun ?? true || state.lostAt != nil { return }
+      if follower.isComplete && outbox?.isBegun ?? true || memory.state.lostAt != nil { return }
       try? await Task.sleep(for: .milliseconds(Self.quoteLookMilliseconds))
     }
   }

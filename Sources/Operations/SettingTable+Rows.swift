@@ -169,7 +169,7 @@ package struct GatewaySettings: Sendable {
     help: "Call webhooks in private networks, too, and at loopback without TLS.")
   package let gatewayConnectionsMax = Setting.integer(
     "gateway.connections_max", default: 12_000, in: 1...60_000,
-    help: "Connections at a time. Further ones wait until one ends.")
+    help: "Connections at a time. A further one takes the place of the oldest idle one.")
   package let gatewayTokenRequests = Setting.integer(
     "gateway.token_requests_per_second", default: 50, in: 0...100_000,
     help: "Requests per second of one token; four seconds' worth at once. 0: no limit.")

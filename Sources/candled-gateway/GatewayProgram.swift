@@ -5,6 +5,7 @@ import ArgumentParser
 import Commands
 import Glibc
 import Operations
+import Platform
 
 @main
 enum Program {
@@ -13,6 +14,7 @@ enum Program {
   private static let threadsMin = 13 + 2 * max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
 
   static func main() {
+    Allocator.limit()
     CommandProgram(threadsMin: threadsMin, failure: CommandFailure.init(ofGateway:))
       .run(CandledGateway.self)
   }

@@ -1,6 +1,7 @@
 import CLinux
 import Commands
 import Glibc
+import Platform
 
 /// The start of the process: what concerns all threads is done before there is a second one.
 @main

@@ -4,6 +4,7 @@ import Commands
 import Ingest
 import Logging
 import Operations
+import Platform
 
 /// `candled run`: the daemon, until a signal or, in a simulation, the end of its time.
 struct Run: AsyncParsableCommand, DrainsOnSignal {

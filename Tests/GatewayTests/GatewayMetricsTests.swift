@@ -20,9 +20,9 @@ import Testing
     return GatewayMetrics.families.exposition(
       of: GatewayReport(
         state: MarketState(), ring: (bytes: 0, updates: 0), waiting: 0, requests: [:], streams: 0,
-        alerts: 0, notices: 0, commands: 0,
+        streamBytes: 0, alerts: 0, notices: 0, commands: 0,
         webhooks: Webhooks.Figures(delivered: 0, failed: 0, waitingMicroseconds: 0),
-        broker: broker, behindMicroseconds: 0))
+        connections: ConnectionTable.Figures(), broker: broker, behindMicroseconds: 0))
   }
 
   @Test func `whatever an alert selects is on a page where everything happens`() throws {

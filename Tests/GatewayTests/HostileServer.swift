@@ -11,10 +11,12 @@ enum HostileServer {
   /// - Parameter body: gets the port; the gateway stops when it returns.
   static func run<Result>(
     _ options: AccessControl.Options = unlimited,
+    limit: (inout ConnectionLimits) -> Void = { _ in },
     body: (_ port: Int) async throws -> Result
   ) async throws -> Result {
     try await run(
-      emptyGateway(), control: AccessControl(options, directory: TokenDirectory()), body: body)
+      emptyGateway(limit), control: AccessControl(options, directory: TokenDirectory()),
+      body: body)
   }
 
   static func run<Result>(
@@ -34,11 +36,13 @@ enum HostileServer {
       control: AccessControl(unlimited, directory: TokenDirectory()))
   }
 
-  private static func emptyGateway() throws -> Gateway {
-    Gateway(
-      GatewayOptions(
-        listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: try database.get().url),
-      log: quietLog)
+  private static func emptyGateway(
+    _ limit: (inout ConnectionLimits) -> Void = { _ in }
+  ) throws -> Gateway {
+    var options = GatewayOptions(
+      listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: try database.get().url)
+    limit(&options.connections)
+    return Gateway(options, log: quietLog)
   }
 
   private static let database = Result { try StoreDatabase() }

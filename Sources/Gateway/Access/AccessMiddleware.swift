@@ -7,8 +7,13 @@ import NIOCore
 /// request's head may hold a token.
 package struct AccessMiddleware: MiddlewareProtocol {
   private let control: AccessControl
+  /// nil: neither connections nor unread answers have bounds.
+  private let connections: ConnectionTable?
 
-  package init(_ control: AccessControl) { self.control = control }
+  package init(_ control: AccessControl, counting connections: ConnectionTable? = nil) {
+    self.control = control
+    self.connections = connections
+  }
 
   package func handle(
     _ request: Request, context: GatewayContext,
@@ -16,6 +21,10 @@ package struct AccessMiddleware: MiddlewareProtocol {
   ) async throws -> Response {
     let verdict = control.admit(AccessRequest(request, peer: context.remoteAddress?.ipAddress))
     var response = try await respond(to: request, context: context, by: verdict, next: next)
+    let bytes = response.body.contentLength ?? 0
+    if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
+      response = Response(problem, through: context.door)
+    }
     control.finished(verdict, status: response.status.code)
     response.headers.append(contentsOf: verdict.fields)
     return response
@@ -25,7 +34,7 @@ package struct AccessMiddleware: MiddlewareProtocol {
     to request: Request, context: GatewayContext, by verdict: AccessVerdict,
     next: (Request, GatewayContext) async throws -> Response
   ) async throws -> Response {
-    switch control.entry(of: verdict, to: context.route) {
+    switch entry(of: verdict, to: context.route, on: context.connection) {
     case .preflight(let isListed):
       guard isListed else { return Response(status: .noContent) }
       // The table answers OPTIONS with the methods that the path has.
@@ -49,14 +58,34 @@ extension AccessMiddleware: AtOnceGate {
   ) -> WholeAnswer {
     let verdict = control.admit(request)
     var answer =
-      switch control.entry(of: verdict, to: route) {
+      switch entry(of: verdict, to: route, on: request.connection) {
       case .preflight: WholeAnswer(status: .noContent)
       case .refused(let problem): WholeAnswer(problem, through: door)
       case .admitted: next()
       }
+    if let connection = request.connection,
+      let problem = connections?.hold(
+        answer.body.readableBytes, of: verdict.key, on: connection)
+    {
+      answer = WholeAnswer(problem, through: door)
+    }
     control.finished(verdict, status: answer.status.code)
     answer.headers.append(contentsOf: verdict.fields)
     return answer
+  }
+}
+
+extension AccessMiddleware {
+  private func entry(
+    of verdict: AccessVerdict, to route: Route?, on connection: ObjectIdentifier?
+  ) -> AccessVerdict.Outcome {
+    let entry = control.entry(of: verdict, to: route)
+    if case .admitted = entry, let connection,
+      let problem = connections?.identify(connection, as: verdict.key)
+    {
+      return .refused(problem)
+    }
+    return entry
   }
 }
 

@@ -11,6 +11,7 @@ struct GatewayReport: Sendable {
   let waiting: Int
   let requests: [RequestCounters.Key: Int64]
   let streams: Int
+  let streamBytes: Int
   /// That wait to fire.
   let alerts: Int
   /// That this gateway wrote.
@@ -19,6 +20,7 @@ struct GatewayReport: Sendable {
   let commands: Int
   /// nil: this gateway calls none.
   let webhooks: Webhooks.Figures?
+  let connections: ConnectionTable.Figures
   /// nil: this gateway has none.
   let broker: BrokerFigures?
   /// Since when the broker has not looked at the oldest commit that it must look at.
@@ -53,6 +55,22 @@ enum GatewayMetrics {
       report.requests.map {
         MetricSeries([$0.key.path, String($0.key.status)], value: .integer($0.value))
       }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+    },
+    MetricFamily(
+      .gauge, name: "candled_gateway_connections", help: "Connections that are open, streams too."
+    ) { .integer(Int64($0.connections.connections)) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_unsent_bytes",
+      help: "Large answers that clients have not taken, before compression; with those of streams."
+    ) { .integer(Int64($0.connections.unsentBytes + $0.streamBytes)) },
+    MetricFamily(
+      .counter, name: "candled_gateway_limits_reached_total",
+      help: "Connections closed and answers refused, by limit.",
+      labels: MetricLabels(["limit"], atMost: ConnectionTable.Limit.allCases.count)
+    ) { report in
+      ConnectionTable.Limit.allCases.map {
+        MetricSeries([$0.rawValue], value: .integer(report.connections.reached[$0] ?? 0))
+      }
     },
     MetricFamily(
       .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."

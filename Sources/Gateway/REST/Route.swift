@@ -22,6 +22,8 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   package var coreContext: CoreRequestContextStorage
   /// Of the connection: behind a proxy, the proxy's.
   package let remoteAddress: SocketAddress?
+  /// Whom `ConnectionTable` knows it as.
+  let connection: ObjectIdentifier
   /// nil where nothing is at the path.
   package internal(set) var route: Route?
   /// nil for the gateway's own API.
@@ -32,6 +34,7 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   package init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     remoteAddress = source.channel.remoteAddress
+    connection = ObjectIdentifier(source.channel)
   }
 
   package var maxUploadSize: Int { RouteTable.bodyBytesMax }

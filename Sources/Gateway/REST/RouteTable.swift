@@ -43,9 +43,14 @@ package struct RouteTable: HTTPResponder {
 
   /// The answer to a request whose route has it in memory, the same that `respond` gives; nil for
   /// all others. Called on event loops.
-  /// - Parameter peer: numeric address of the connection's other end.
-  package func answerAtOnce(to head: HTTPRequestHead, peer: String?) -> WholeAnswer? {
-    guard let gates, let request = PlainRequest(head, peer: peer) else { return nil }
+  /// - Parameters:
+  ///   - peer: numeric address of the connection's other end.
+  ///   - connection: whom `ConnectionTable` knows it as.
+  package func answerAtOnce(
+    to head: HTTPRequestHead, peer: String?, connection: ObjectIdentifier? = nil
+  ) -> WholeAnswer? {
+    guard let gates, var request = PlainRequest(head, peer: peer) else { return nil }
+    request.access.connection = connection
     let parts = head.uri.split(separator: "/", omittingEmptySubsequences: false)
     guard answeredAtOnce.contains(where: { $0.match(parts) != nil }),
       case .route(let route, let path) = find(head.uri, method: .get),

@@ -59,9 +59,12 @@ package struct ServiceRoutes: Sendable {
     let (state, broker) = (memory.state, parts.broker?())
     return GatewayReport(
       state: state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
-      streams: parts.streams?.connections.open ?? 0, alerts: parts.alerts?.armedCount ?? 0,
-      notices: parts.alerts?.writtenCount ?? 0, commands: parts.trading?.waiting ?? 0,
-      webhooks: parts.webhooks?.figures, broker: broker,
+      streams: parts.streams?.connections.open ?? 0,
+      streamBytes: parts.streams?.connections.unsentBytes ?? 0,
+      alerts: parts.alerts?.armedCount ?? 0, notices: parts.alerts?.writtenCount ?? 0,
+      commands: parts.trading?.waiting ?? 0,
+      webhooks: parts.webhooks?.figures, connections: parts.connections?.figures ?? .init(),
+      broker: broker,
       behindMicroseconds: broker?.quoteSequence.flatMap { seq in
         ring.waitedMicroseconds(after: min(seq, state.seq), epoch: state.epoch, at: .now)
       })

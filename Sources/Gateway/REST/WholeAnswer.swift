@@ -63,7 +63,7 @@ package struct WholeAnswer: Sendable {
 /// What a request says about itself, where it is plain: no body, nothing but a path in its target,
 /// no field twice. All others are for Hummingbird.
 struct PlainRequest {
-  private(set) var access: AccessRequest
+  var access: AccessRequest
   private(set) var tags: String?
 
   /// - Parameter peer: numeric address of the connection's other end.

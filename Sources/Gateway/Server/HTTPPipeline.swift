@@ -14,15 +14,26 @@ package enum HTTPPipeline {
   static let idleSecondsMax: Int64 = 60
   /// From a request's head to the last byte of its answer; twice that at most.
   static let exchangeSecondsMax: Int64 = 60
+  /// Until the first head of a connection is whole, and any other from its first byte on. A head is
+  /// 8 KiB, and opens in one round trip; browsers open some connections before they need them.
+  static let headSecondsMax: Int64 = 10
+  /// A client that takes no byte of an answer for that long is closed, as streams are.
+  static let stallSecondsMax = StreamLimits.stallMillisecondsMax / 1_000
+  /// How often these are looked at.
+  static let lookSeconds: Int64 = 5
+  /// The kernel's share of an answer, which it doubles: enough for 1 MB a second over 100 ms.
+  package static let sendBufferBytes = 64 << 10
   /// So often a request goes to Hummingbird, although its answer is in memory.
   static let forwardingPeriod = TimeAmount.seconds(idleSecondsMax / 3)
 
-  /// - Parameter table: what of its routes is in memory is answered on the event loop.
+  /// - Parameters:
+  ///   - table: what of its routes is in memory is answered on the event loop.
+  ///   - connections: nil: their numbers have no bounds.
   package static func configuration(
-    answering table: RouteTable? = nil
+    answering table: RouteTable? = nil, counting connections: ConnectionTable? = nil
   ) -> HTTP1Channel.Configuration {
     HTTP1Channel.Configuration(
-      additionalChannelHandlers: [PipelineInstaller(answering: table)],
+      additionalChannelHandlers: [PipelineInstaller(answering: table, counting: connections)],
       idleTimeout: .seconds(idleSecondsMax),
       httpDecoderConfiguration: .init(
         maxHeaderFieldSize: headBytesMax, maxHeaderListSize: headBytesMax,
@@ -40,6 +51,8 @@ package enum HTTPPipeline {
       if let handler { pipeline.removeHandler(handler, promise: nil) }
     }
     remove(try? pipeline.handler(type: HTTPConnectionStateHandler.self))
+    remove(try? pipeline.handler(type: HeadClock.self))
+    (try? pipeline.handler(type: RequestCountingHandler.self))?.becomesStream()
     guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
     else { return }
     // It still decodes what it has, which the others must keep from Hummingbird.
@@ -79,16 +92,23 @@ final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 
   private let table: RouteTable?
+  private let connections: ConnectionTable?
 
-  init(answering table: RouteTable?) { self.table = table }
+  init(answering table: RouteTable?, counting connections: ConnectionTable?) {
+    self.table = table
+    self.connections = connections
+  }
 
   func handlerAdded(context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
+    let clock = HeadClock()
+    let counting = RequestCountingHandler(
+      answering: table, counting: connections, awaitingHeads: clock)
     do {
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try pipeline.addHandlers(
-        [PlainHeads(), HTTPPipeline.compressor(), RequestCountingHandler(answering: table)],
-        position: .after(decoder))
+        [PlainHeads(), HTTPPipeline.compressor(), counting], position: .after(decoder))
+      try pipeline.addHandler(clock, position: .first)
     } catch {
       context.fireErrorCaught(error)
     }
@@ -111,6 +131,40 @@ final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
       head.headers.add(contentsOf: [("host", ""), ("host", "")])
     }
     context.fireChannelRead(wrapInboundOut(.head(head)))
+  }
+}
+
+/// Notes when the head that a connection waits for began.
+final class HeadClock: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  /// nil while no head is due, or nothing of it has come.
+  private(set) var waitsSince: NIODeadline?
+  private var isBetween = false
+
+  func handlerAdded(context: ChannelHandlerContext) { waitsSince = context.eventLoop.now }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if isBetween { (waitsSince, isBetween) = (context.eventLoop.now, false) }
+    context.fireChannelRead(data)
+  }
+
+  func headCame() { (waitsSince, isBetween) = (nil, false) }
+
+  func requestEnded() { isBetween = true }
+}
+
+/// Since when the kernel takes nothing of what waits on a connection.
+struct AnswerStall {
+  private var since: (moment: NIODeadline, bytes: Int)?
+
+  /// To be called now and then.
+  mutating func isOver(waitingBytes bytes: Int, at now: NIODeadline) -> Bool {
+    guard bytes > 0, let since, bytes == since.bytes else {
+      since = bytes > 0 ? (now, bytes) : nil
+      return false
+    }
+    return now - since.moment >= .seconds(HTTPPipeline.stallSecondsMax)
   }
 }
 
@@ -142,11 +196,24 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var answered = 0
   private var exchange: Scheduled<Void>?
 
-  init(answering table: RouteTable? = nil) { self.table = table }
+  private let connections: ConnectionTable?
+  private let clock: HeadClock?
+  private var id: ObjectIdentifier?
+  private var stall = AnswerStall()
+
+  init(
+    answering table: RouteTable? = nil, counting connections: ConnectionTable? = nil,
+    awaitingHeads clock: HeadClock? = nil
+  ) {
+    self.table = table
+    self.connections = connections
+    self.clock = clock
+  }
 
   func handlerAdded(context: ChannelHandlerContext) {
     peer = context.channel.remoteAddress?.ipAddress
-    watch(context: context, since: nil)
+    id = ObjectIdentifier(context.channel)
+    watch(context: context, look: 1, since: nil)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -154,15 +221,35 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     (exchange, bypass) = (nil, nil)
   }
 
-  /// Looks once a period whether the same exchange goes on: it has one whole period at least.
+  /// What it was for is over.
+  func becomesStream() {
+    exchange?.cancel()
+    exchange = nil
+    if let id { connections?.becameStream(id) }
+  }
+
+  /// Looks whether the client still sends and takes, and once a period whether the same exchange
+  /// goes on: that has one whole period at least.
   /// - Parameter earlier: how many were answered when one was found last; nil where none was.
-  private func watch(context: ChannelHandlerContext, since earlier: Int?) {
-    let period = TimeAmount.seconds(HTTPPipeline.exchangeSecondsMax)
+  private func watch(context: ChannelHandlerContext, look: Int64, since earlier: Int?) {
+    let period = TimeAmount.seconds(HTTPPipeline.lookSeconds)
     exchange = context.eventLoop.assumeIsolated().scheduleTask(in: period) { [self] in
+      let now = context.eventLoop.now
       let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+      let end = { (limit: ConnectionTable.Limit) in
+        self.connections?.note(limit)
+        if waiting > 0 { context.channel.abandon() } else { context.close(promise: nil) }
+      }
+      if stall.isOver(waitingBytes: waiting, at: now) { return end(.stalled) }
+      if let since = clock?.waitsSince, now - since >= .seconds(HTTPPipeline.headSecondsMax) {
+        return end(.head)
+      }
+      guard look * HTTPPipeline.lookSeconds >= HTTPPipeline.exchangeSecondsMax else {
+        return watch(context: context, look: look + 1, since: earlier)
+      }
       let isBusy = unanswered > 0 || isReading || waiting > 0
-      if isBusy, earlier == answered { return context.close(promise: nil) }
-      watch(context: context, since: isBusy ? answered : nil)
+      if isBusy, earlier == answered { return end(.exchange) }
+      watch(context: context, look: 1, since: isBusy ? answered : nil)
     }
   }
 
@@ -171,12 +258,16 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     case .head(let head):
       unanswered += 1
       isReading = true
+      clock?.headCame()
+      if unanswered == 1, let id { connections?.began(id) }
       isLast = !head.isKeepAlive
       // Behind others on the connection it waits for its turn.
       ready = unanswered == 1 ? answer(to: head, context: context) : nil
     case .body: break
     case .end:
       isReading = false
+      clock?.requestEnded()
+      if unanswered == 0, let id { connections?.rests(id) }
       if let ready { return write(ready, context: context) }
     }
     if ready == nil { context.fireChannelRead(data) }
@@ -190,7 +281,8 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
     let now = context.eventLoop.now
     if let table, let forwardedAt, now - forwardedAt < HTTPPipeline.forwardingPeriod,
-      context.channel.isWritable, let answer = table.answerAtOnce(to: head, peer: peer)
+      context.channel.isWritable,
+      let answer = table.answerAtOnce(to: head, peer: peer, connection: id)
     {
       return answer
     }
@@ -210,12 +302,23 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
       bypass = try? context.pipeline.syncOperations.context(
         handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
     }
-    (bypass ?? context).write(data, promise: promise)
-    if case .end = part {
-      unanswered = max(unanswered - 1, 0)
-      answered += 1
-      bypass = nil
+    guard case .end = part else { return (bypass ?? context).write(data, promise: promise) }
+    (bypass ?? context).write(data, promise: ended(promise, context: context))
+    unanswered = max(unanswered - 1, 0)
+    answered += 1
+    bypass = nil
+  }
+
+  /// A connection rests when the kernel has its last answer.
+  private func ended(
+    _ promise: EventLoopPromise<Void>?, context: ChannelHandlerContext
+  ) -> EventLoopPromise<Void>? {
+    guard let connections, let id else { return promise }
+    let written = promise ?? context.eventLoop.makePromise()
+    written.futureResult.assumeIsolated().whenComplete { [self] _ in
+      if unanswered == 0, !isReading { connections.rests(id) }
     }
+    return written
   }
 
   private func write(_ answer: WholeAnswer, context: ChannelHandlerContext) {
@@ -231,9 +334,10 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     if answer.body.readableBytes > 0 {
       context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
     }
-    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     unanswered -= 1
     answered += 1
+    context.writeAndFlush(
+      wrapOutboundOut(.end(nil)), promise: ended(nil, context: context))
     if isLast { context.close(mode: .output, promise: nil) }
   }
 }

@@ -294,14 +294,17 @@ struct Follower: Sendable {
     return lag.prices == nil ? heartbeatAt : min(heartbeatAt, lag.pricesDueAt)
   }
 
-  mutating func tick(bufferedBytes: Int, now: Int64) {
+  mutating func tick(
+    bufferedBytes: Int, now: Int64,
+    stallMillisecondsMax: Int64 = StreamLimits.stallMillisecondsMax
+  ) {
     if !access.isGranted, now >= access.deadline { close(.authenticationTimeout) }
     guard var stalled = stall, now >= stalled.checkAt else { return }
     if bufferedBytes < stalled.bufferedBytes { stalled.since = now }
     stalled.bufferedBytes = bufferedBytes
     stalled.checkAt = now + StreamLimits.stallCheckMilliseconds
     stall = stalled
-    if now - stalled.since >= StreamLimits.stallMillisecondsMax { close(.tooSlow) }
+    if now - stalled.since >= stallMillisecondsMax { close(.tooSlow) }
   }
 
   /// The connection takes nothing more for now.

@@ -12,21 +12,6 @@ final class FollowerConnection: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = ByteBuffer
 
-  struct Opening: Sendable {
-    let framing: StreamFraming
-    let peer: StreamPeer
-    /// Bytes before the first message.
-    var preamble = ByteBuffer()
-    var credential: StreamCredential?
-    var isAnonymousAllowed: Bool
-    /// Already counted: a token's, or the address's.
-    var identity: String?
-    /// Of the token that the request carried.
-    var grant: StreamGrant?
-    /// As if the client had sent it.
-    var request: ChannelsRequest?
-  }
-
   private(set) var follower: Follower
   private let streams: StreamLoop
   private let opening: Opening
@@ -45,6 +30,10 @@ final class FollowerConnection: ChannelInboundHandler {
   private var isWritable = true
   private var isDraining = false
   private var isFinishing = false
+  /// What waits while the channel is not writable.
+  private var unsentBytes = 0 {
+    didSet { streams.connections.unsentChanged(by: unsentBytes - oldValue) }
+  }
 
   init(_ opening: Opening, translator: (any StreamTranslator)? = nil, streams: StreamLoop) {
     self.opening = opening
@@ -92,6 +81,7 @@ final class FollowerConnection: ChannelInboundHandler {
   private func leave() {
     guard context != nil else { return }
     context = nil
+    unsentBytes = 0
     streams.remove(slot: slot, following: follower.prices.places)
     if let identity { streams.connections.remove(identity) }
     identity = nil
@@ -105,7 +95,8 @@ final class FollowerConnection: ChannelInboundHandler {
     switch assembler.receive(Self.unwrapInboundIn(data)) {
     case .none: _ = follower.admit(now: now)
     case .message(let bytes):
-      receive(translator?.read(bytes) ?? ClientMessage(json: bytes), now: now)
+      receive(
+        translator?.read(bytes) ?? ClientMessage(json: bytes), bytes: bytes.count, now: now)
     case .ping(let payload):
       guard follower.admit(now: now), isWritable else { break }
       writeControl(opcode: 0xA, payload: payload)
@@ -143,12 +134,13 @@ final class FollowerConnection: ChannelInboundHandler {
 
   // MARK: Events
 
-  private func receive(_ message: ClientMessage, now: Int64) {
+  private func receive(_ message: ClientMessage, bytes: Int = 0, now: Int64) {
     if isPlaceholder(message) {
       if follower.admit(now: now) { follower.reply(.authenticated(id: nil)) }
       return
     }
-    perform(follower.received(message, now: now, in: streams.market, resolve: resolver))
+    perform(
+      follower.received(message, bytes: bytes, now: now, in: streams.market, resolve: resolver))
   }
 
   /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
@@ -209,7 +201,9 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   func tick(now: Int64) {
-    follower.tick(bufferedBytes: bufferedBytes, now: now)
+    follower.tick(
+      bufferedBytes: bufferedBytes, now: now,
+      stallMillisecondsMax: streams.connections.stallMillisecondsMax)
     drain(now: now)
   }
 
@@ -332,10 +326,11 @@ final class FollowerConnection: ChannelInboundHandler {
       // Flushing may have made room.
     } while isWritable && follower.hasMore(in: streams.market, now: now)
     isDraining = false
+    unsentBytes = isWritable ? 0 : bufferedBytes
     if isWritable {
       follower.unblocked()
     } else {
-      follower.blocked(bufferedBytes: bufferedBytes, now: now)
+      follower.blocked(bufferedBytes: unsentBytes, now: now)
     }
     streams.setDeadline(follower.deadline, slot: slot)
     if follower.isClosed { return finish() }
@@ -388,8 +383,10 @@ final class FollowerConnection: ChannelInboundHandler {
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenSuccess { channel.close(mode: .output, promise: nil) }
     context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer()), promise: promise)
-    context.eventLoop.scheduleTask(in: .milliseconds(StreamLimits.closeMillisecondsMax)) {
-      channel.close(promise: nil)
+    let patience = TimeAmount.milliseconds(StreamLimits.closeMillisecondsMax)
+    context.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
+      // Of a client that takes nothing the kernel would keep it.
+      if isWritable { channel.close(promise: nil) } else { channel.abandon() }
     }
   }
 

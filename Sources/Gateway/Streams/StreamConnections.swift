@@ -1,13 +1,26 @@
-/// How many streams there are, and how many each identity has, over all event loops.
+/// How many streams there are, how many each identity has, and what they have not taken, over all
+/// event loops.
 
 import Platform
 
 final class StreamConnections: Sendable {
   private let counts = Locked<[String: Int]>([:])
   private let opened = Locked(0)
+  private let unsent = Locked(0)
 
   /// How many are open.
   var open: Int { opened.withLock { $0 } }
+
+  /// What waits for followers that take nothing more.
+  var unsentBytes: Int { unsent.withLock { $0 } }
+
+  func unsentChanged(by bytes: Int) { if bytes != 0 { unsent.withLock { $0 += bytes } } }
+
+  /// How long a follower may take no byte.
+  var stallMillisecondsMax: Int64 {
+    unsentBytes > StreamLimits.unsentBytesMax
+      ? StreamLimits.stallMillisecondsMin : StreamLimits.stallMillisecondsMax
+  }
 
   func opening() { opened.withLock { $0 += 1 } }
 

@@ -11,6 +11,8 @@ package enum StreamLimits {
   /// 5,000 in two channels are 90 kB.
   static let doorFrameBytesMax = 32 << 10
   static let doorMessageBytesMax = 128 << 10
+  /// Of messages that wait for an authorization or for the database: one of the largest there is.
+  static let waitingBytesMax = doorMessageBytesMax
   /// What one message to a client carries at most: some clients refuse more than 64 KiB. The rest
   /// of 64 KiB is for what surrounds the objects.
   static let objectBytesMax = 60 << 10
@@ -29,6 +31,10 @@ package enum StreamLimits {
   static let heartbeatEarlyMilliseconds: Int64 = 4_000
   /// A follower that took no byte for this long is closed.
   static let stallMillisecondsMax: Int64 = 30_000
+  /// The same while more than `unsentBytesMax` waits in all.
+  static let stallMillisecondsMin: Int64 = 5_000
+  /// One that takes nothing has a message of 60 KiB on top of `highWaterBytes`: this is of 3,500.
+  static let unsentBytesMax = 256 << 20
   static let stallCheckMilliseconds: Int64 = 1_000
   /// How long a closing handshake may last.
   static let closeMillisecondsMax: Int64 = 1_000

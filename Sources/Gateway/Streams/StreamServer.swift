@@ -9,21 +9,27 @@ package struct StreamServer: ServerChildChannel {
   private let http: HTTP1Channel
   /// nil: no connection becomes a stream.
   private let hub: StreamHub?
+  private let connections: ConnectionTable?
   /// Of the first read: the head of a request that opens a stream.
   private static let headBytes = 512
   private static let readBytesMin = 64
   private static let readBytesMax = 64 << 10
 
-  package init(http: HTTP1Channel, hub: StreamHub?) {
+  package init(http: HTTP1Channel, hub: StreamHub?, counting connections: ConnectionTable?) {
     self.http = http
     self.hub = hub
+    self.connections = connections
   }
 
   package func setup(
     channel: any Channel, logger: Logger
   ) -> EventLoopFuture<AcceptedConnection> {
-    let hub = hub
+    let (hub, connections) = (hub, connections)
     return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+      // The other side may have ended it already.
+      try? channel.syncOptions?.setOption(
+        .socketOption(.so_sndbuf), value: SocketOptionValue(HTTPPipeline.sendBufferBytes))
+      connections?.opened(channel)
       let isHTTP = channel.eventLoop.makePromise(of: Void.self)
       let connection = AcceptedConnection(value, isHTTP: isHTTP.futureResult)
       guard let hub else {
@@ -66,12 +72,15 @@ extension StreamHub {
 
 extension HTTPServerBuilder {
   /// HTTP/1, with a hub also WebSockets at `/ws` and `/v1/ws` and events at `/v1/stream`.
+  /// - Parameter connections: the same that the configuration has.
   package static func streams(
-    _ hub: StreamHub?, configuration: HTTP1Channel.Configuration = .init()
+    _ hub: StreamHub?, counting connections: ConnectionTable? = nil,
+    configuration: HTTP1Channel.Configuration = .init()
   ) -> HTTPServerBuilder {
     HTTPServerBuilder { responder in
       StreamServer(
-        http: HTTP1Channel(responder: responder, configuration: configuration), hub: hub)
+        http: HTTP1Channel(responder: responder, configuration: configuration), hub: hub,
+        counting: connections)
     }
   }
 }

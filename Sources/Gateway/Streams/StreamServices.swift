@@ -1,6 +1,7 @@
 /// What streams need of the rest of the gateway.
 
 import AppStore
+import NIOCore
 
 /// Who wants to read, as it was presented.
 package enum StreamCredential: Sendable, Hashable {
@@ -120,5 +121,23 @@ package struct StreamSettings: Sendable {
     self.isAnonymousAllowed = isAnonymousAllowed
     self.connectionsMax = connectionsMax
     self.originRule = originRule
+  }
+}
+
+extension FollowerConnection {
+  /// How a stream begins.
+  struct Opening: Sendable {
+    let framing: StreamFraming
+    let peer: StreamPeer
+    /// Bytes before the first message.
+    var preamble = ByteBuffer()
+    var credential: StreamCredential?
+    var isAnonymousAllowed: Bool
+    /// Already counted: a token's, or the address's.
+    var identity: String?
+    /// Of the token that the request carried.
+    var grant: StreamGrant?
+    /// As if the client had sent it.
+    var request: ChannelsRequest?
   }
 }
