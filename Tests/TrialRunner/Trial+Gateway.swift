@@ -61,6 +61,21 @@ extension Trial {
       ).run()
     },
     .chaos(
+      "hostile-gateway", "Unread lists, silent connections, a stopped broker, a start: all served.",
+      options: [
+        "instruments": "5400", "unread": "1000", "silent": "12100", "candles": "6000000",
+        "patience": "1",
+      ]
+    ) { options in
+      var trial = HostileGatewayTrial(
+        binary: options.binary, instruments: try options.instruments, seed: try options.seed)
+      trial.unread = try options.number("unread")
+      trial.silent = try options.number("silent")
+      trial.backfilled = try options.number("candles")
+      trial.patience = try options.number("patience")
+      return try trial.run { printLine("  \($0)") }
+    },
+    .chaos(
       "storm", "Thousands of hostile clients of a gateway, and mutated requests and frames.",
       options: ["connections": "15000", "mutations": "1000000"], run: storm),
   ]

@@ -54,6 +54,9 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
       // With so many instruments some are at limit-up.
       short: "--kills 3 --database-kills 1 --instruments 24 --users 4 --speed 300 --alerts 400 "
         + "--alert-milliseconds 0 --pauses 1 --jumps 1"),
+    ChaosSection(
+      "hostile-gateway", "--instruments 5400",
+      short: "--instruments 5400 --unread 60 --silent 1200 --candles 600000 --patience 10"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),
     ChaosSection("disk", "--times 10"),

@@ -17,10 +17,13 @@ final class StormClients {
 
   private var clients: [Client] = []
   private let port: UInt16
-  private static let connectionsOfAddressMax = 10
+  private let connectionsOfAddressMax: Int
   private static let receivedBytesMax = 8 << 10
 
-  init(port: UInt16) { self.port = port }
+  init(port: UInt16, connectionsOfAddressMax: Int = 10) {
+    self.port = port
+    self.connectionsOfAddressMax = connectionsOfAddressMax
+  }
 
   deinit { close() }
 
@@ -42,7 +45,7 @@ final class StormClients {
   func open(_ wanted: Int) -> Int {
     var failed = 0
     for _ in 0..<wanted {
-      let host = UInt32(clients.count / Self.connectionsOfAddressMax)
+      let host = UInt32(clients.count / connectionsOfAddressMax)
       if let end = Self.connection(from: 0x7F01_0000 + host, port: port) {
         clients.append(Client(number: clients.count, end: end))
       } else {

@@ -67,7 +67,7 @@ package struct StormTrial {
     _ storm: Storm, against gateway: DaemonProcess, port: UInt16, to verdict: inout ChaosVerdict
   ) throws -> String {
     let clients = StormClients(port: port)
-    let watch = LivezWatch(port: port, secondsMax: answerSecondsMax)
+    let watch = AnswerWatch("/livez", port: port, secondsMax: answerSecondsMax)
     let began = MonotonicClock.milliseconds()
     let failed = clients.open(connections)
     if failed > 0 { verdict.complaints.append("\(storm.name): \(failed) were not opened") }
@@ -186,45 +186,4 @@ private struct Storm: Sendable {
       name: "heads that never end", isEndless: true, first: [head, [], Array(upgrade.dropLast(2))]),
     Storm(name: "bodies that never end", isEndless: true, first: bodies),
   ]
-}
-
-/// Asks /livez on a new connection, ten times a second.
-private final class LivezWatch: Sendable {
-  struct Answers: Sendable {
-    fileprivate var milliseconds: [Int64] = []
-    fileprivate(set) var missing = 0
-    fileprivate var isStopped = false
-    fileprivate var isOver = false
-
-    var count: Int { milliseconds.count }
-    var slowest: Int64 { milliseconds.max() ?? 0 }
-    var median: Int64 { milliseconds.isEmpty ? 0 : milliseconds.sorted()[count / 2] }
-  }
-
-  private let answers = Locked(Answers())
-
-  init(port: UInt16, secondsMax: Int) {
-    Thread.detachNewThread { @Sendable [answers] in
-      while !answers.withLock({ $0.isStopped }) {
-        let began = MonotonicClock.milliseconds()
-        let page = AdminScraper.get("/livez", port: port, secondsMax: secondsMax) ?? Data()
-        let took = MonotonicClock.milliseconds() - began
-        answers.withLock { answers in
-          if page.starts(with: "HTTP/1.1 200".utf8) {
-            answers.milliseconds.append(took)
-          } else {
-            answers.missing += 1
-          }
-        }
-        usleep(100_000)
-      }
-      answers.withLock { $0.isOver = true }
-    }
-  }
-
-  func stop() -> Answers {
-    answers.withLock { $0.isStopped = true }
-    while !answers.withLock({ $0.isOver }) { usleep(10_000) }
-    return answers.withLock { $0 }
-  }
 }
