@@ -15,9 +15,9 @@ import Testing
     #expect(tape.minute("09:31")?.row == "10.02 10.02 10.02 10.02 50 500")
   }
 
-  @Test(arguments: [("11:29", "11:30:57"), ("14:59", "15:00:57")])
+  @Test(arguments: [Session.morningClose, Session.afternoonClose])
   func `the last minute of a session is final in time beside the time-out of another`(
-    _ minute: String, _ last: String
+    _ close: Int
   ) throws {
     var rules = CandleRules()
     // Two minutes after its end a minute is given up: as the grace of the one that ends a session
@@ -25,14 +25,17 @@ import Testing
     rules.sourceTimeoutSeconds = 120 - rules.graceSeconds
     var tape = Tape()
     tape.book = CandleBook(rules: rules)
-    let hour = minute == "11:29" ? "11:2" : "14:5"
-    for clock in ["7:00", "7:57", "8:57"] {
-      try tape.see(hour + clock, last: "10.00", volume: 100 + Int64(clock.count))
+    let clock = { (second: Int) in
+      [second / 3_600, second / 60 % 60, second % 60].map { ($0 < 10 ? "0" : "") + "\($0)" }
+        .joined(separator: ":")
     }
-    try tape.see(minute + ":57", last: "10.00", volume: 200)
-    try tape.see(last, last: "10.00", volume: 200)
-    tape.advance(to: minute == "11:29" ? "11:31:00" : "15:01:00")
-    #expect(tape.minute(minute)?.volume == ExactDecimal(95))
+    for second in stride(from: close - 180, through: close + 48, by: 12) {
+      try tape.see(
+        clock(min(second, close)), last: "10.00", volume: second < close - 20 ? 100 : 300,
+        seenAt: clock(second))
+    }
+    tape.advance(to: clock(close + 60))
+    #expect(tape.minute(String(clock(close - 60).prefix(5)))?.volume == ExactDecimal(200))
   }
 
   @Test func `the opening auction folds into the first minute with the day's own open`() throws {

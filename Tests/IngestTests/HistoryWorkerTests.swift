@@ -359,7 +359,7 @@ import Testing
       .text(CalendarFile.known)
     }
     driver.send(.started)
-    driver.run(until: try shanghai("2027-01-05", 7))
+    driver.run(until: try shanghai("2027-01-04", 23))
     let alarms = driver.alarms
     #expect(
       alarms == [

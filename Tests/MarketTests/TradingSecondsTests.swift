@@ -29,9 +29,10 @@ import Testing
     ("2026-07-06T09:29:59+08:00", false), ("2026-07-06T09:30:00+08:00", true),
     ("2026-07-06T11:30:00+08:00", false), ("2026-07-06T13:00:00+08:00", true),
     ("2026-07-06T15:00:00+08:00", false), ("2026-07-05T10:00:00+08:00", false),
-    ("2031-07-07T10:00:00+08:00", false),
+    ("2031-07-07T10:00:00+08:00", true), ("2031-07-07T12:00:00+08:00", false),
+    ("2031-07-06T10:00:00+08:00", false),
   ])
-  func `a session is the hours of continuous trading on a known day`(
+  func `a session is the hours of continuous trading on a day that trades or may`(
     moment: String, isInSession: Bool
   ) throws {
     #expect(TradingCalendar.shanghai.isInSession(try at(moment)) == isInSession)
