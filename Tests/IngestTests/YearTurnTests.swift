@@ -92,7 +92,8 @@ import Testing
       #expect(days == (end == closed ? [run.start.shanghaiDay] : [run.start.shanghaiDay, tuesday]))
       #expect(tables.gaps.allSatisfy { $0.tradingDay == run.start.shanghaiDay }, "\(tables.gaps)")
       #expect(tables.rejections.isEmpty)
-      let alarms = run.lines?.lines.filter { !$0.contains("INFO") && !$0.contains("info") } ?? []
+      let levels = ["warning", "error", "critical"].map { "level=\($0)" }
+      let alarms = (run.lines?.lines ?? []).filter { line in levels.contains { line.contains($0) } }
       #expect(alarms.count == (end == closed ? 2 : 3), "\(alarms)")
       guard end == closed else { continue }
       let polled = try #require(await run.world.polledLast.values.max())
