@@ -4482,6 +4482,14 @@ begin
         (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
         (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; as traded.'),
         (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
+        (
+          8, 'latest.limit\_up',
+          'Highest price of trading_day as a source stated it; null where none did, or there is none.'
+        ),
+        (
+          8, 'latest.limit\_down',
+          'Lowest price of trading_day as a source stated it; null where none did, or there is none.'
+        ),
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
