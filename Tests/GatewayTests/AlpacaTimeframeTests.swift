@@ -193,15 +193,18 @@ import Testing
         == ["2025-09-01", "2025-10-09", "2025-11-03", "2025-12-01", "2026-01-05"])
   }
 
-  /// 2027-10-04 and 2028 are beyond the program's table of the mainland.
+  /// 2027 is beyond the program's table of the mainland.
   @Test("UDF and Alpaca date weeks and months by the learnt calendar of the instrument's market")
   func learnt() async throws {
     let american = Self.sessions(
-      of: .unitedStates, from: try Self.day("2026-01-02"), through: try Self.day("2026-12-31"),
-      closed: ["2026-09-07"])
+      of: .unitedStates, from: try Self.day("2025-12-01"), through: try Self.day("2026-12-31"),
+      closed: ["2025-12-25", "2026-01-01", "2026-09-07"])
     let mainland = Self.sessions(
       of: .shanghai, from: try Self.day("2027-01-04"), through: try Self.day("2027-12-31"),
-      closed: ["2027-10-04"])
+      closed: [
+        "2027-02-08", "2027-02-09", "2027-02-10", "2027-02-11", "2027-02-12", "2027-05-03",
+        "2027-05-04", "2027-05-05", "2027-10-04",
+      ])
     let fixture = try await ServedFixture { writer in
       _ = try await AlpacaSamples.fill(writer)
       var samples = StoreSamples(seed: 43)
