@@ -71,7 +71,7 @@ enum ClientMessage: Equatable, Sendable {
     .either(
       schema(
         of: ["subscribe"],
-        [channels, .init("after", .anyObject), .init("afterN", .integer)]),
+        [channels, .init("after", .anyObject)] + ["afterN", "epochN"].map { .init($0, .integer) }),
       schema(of: ["unsubscribe"], [channels])))
   private static let channels = Schema.Member(
     "channels",
