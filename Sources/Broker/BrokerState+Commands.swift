@@ -25,7 +25,7 @@ extension CommandRequest {
   fileprivate var isForMarket: Bool {
     switch self {
     case .order, .replace, .arm: true
-    case .deposit, .withdraw, .cancel, .disarm: false
+    case .deposit, .withdraw, .cancel, .disarm, .close: false
     }
   }
 }

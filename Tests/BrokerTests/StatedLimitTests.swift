@@ -1,3 +1,4 @@
+import AppStore
 import Market
 import PaperTrading
 import TestSupport

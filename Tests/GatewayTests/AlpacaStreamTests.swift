@@ -239,12 +239,12 @@ import Testing
       ChannelRequest(name: "candles", intervals: ["1m"], places: all),
     ])
     one.perform(
-      one.follower.received(.subscribe(whole), now: 0, in: one.market, resolve: { _ in nil }))
+      one.follower.received(.subscribe(whole), bytes: 0, now: 0, in: one.market) { _ in nil })
     let answers = one.pull()
     #expect(!answers.contains { if case .failed = $0 { true } else { false } })
     #expect(one.follower.prices.count == count)
     one.perform(
-      one.follower.received(.unsubscribe(whole), now: 0, in: one.market, resolve: { _ in nil }))
+      one.follower.received(.unsubscribe(whole), bytes: 0, now: 0, in: one.market) { _ in nil })
     _ = one.pull()
     #expect(one.follower.prices.isEmpty && one.follower.logs.isEmpty)
   }

@@ -75,20 +75,19 @@ import Testing
 
   @Test func `a server that says nothing while it is asked counts as lost`() throws {
     let long = Statement(name: "long", sql: "select pg_sleep(30)")
-    for ask in [
-      { (connection: PostgresConnection) throws(StoreError) in
-        _ = try connection.run(long, context: "test")
-      },
-      { (connection: PostgresConnection) throws(StoreError) in
-        _ = try connection.execute(long.sql, context: "test")
-      },
-    ] {
+    for isPrepared in [true, false] {
       let connection = try PostgresConnection(url: database.url, application: "test")
       connection.silenceSecondsMax = 1
       let one = Statement(name: "one", sql: "select generate_series(1, 50000)")
       #expect(try connection.run(one, context: "test").rowCount == 50_000)
       #expect(try connection.execute("begin; select 1; commit", context: "test").rowCount == 0)
-      let error = #expect(throws: StoreError.self) { try ask(connection) }
+      let error = #expect(throws: StoreError.self) {
+        if isPrepared {
+          try connection.run(long, context: "test")
+        } else {
+          try connection.execute(long.sql, context: "test")
+        }
+      }
       #expect(error?.code == .connectionLost)
       #expect(error?.message == "PostgreSQL does not respond within 1 s")
     }
