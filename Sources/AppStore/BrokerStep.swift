@@ -8,9 +8,7 @@ package struct BrokerStep: Sendable {
   package var orders: [Int64: OrderRow] = [:]
   package var postings: [PostingRow] = []
   /// Corporate actions that the postings are of.
-  package var bookings: [CorporateActionBooking] = []
-  /// Why they are not booked in accounts; nil: they are now, or need not be.
-  package var failures: [CorporateActionFailure: String?] = [:]
+  package var actions = Actions()
   /// Accounts that are closed.
   package var closed: [Int64] = []
   package var fills: [FillRow] = []
@@ -35,10 +33,18 @@ package struct BrokerStep: Sendable {
   /// Whether there is nothing that must be stored: that quotes were looked at is none.
   package var isEmpty: Bool {
     outcomes.isEmpty && orders.isEmpty && postings.isEmpty && events.isEmpty && purchases.isEmpty
-      && inputs.isEmpty && bookings.isEmpty && failures.isEmpty && closed.isEmpty && day == nil
+      && inputs.isEmpty && actions.isEmpty && closed.isEmpty && day == nil
   }
 
   package init() {}
+
+  package struct Actions: Sendable {
+    package var booked: [CorporateActionBooking] = []
+    /// Why they are not booked in accounts; nil: they are now, or need not be.
+    package var failed: [CorporateActionFailure: String?] = [:]
+
+    package var isEmpty: Bool { booked.isEmpty && failed.isEmpty }
+  }
 
   /// In the order of execution.
   package struct Outcome: Sendable {

@@ -211,10 +211,10 @@ package struct HoldingTable {
     of account: Int64, on day: TradingDay
   ) throws(AppStoreError) -> AccountOpening {
     let symbols = try connection.read(
-      Self.readBooked, with: Self.parameters(account, [day]), context: Self.context
+      Self.readBooked, with: Self.parameters(account, days: [day]), context: Self.context
     ) { (row) throws(StoreError) in try row.symbol() }
     return AccountOpening(
-      day: day, balances: try balances(Self.readOpening, of: account, [day]),
+      day: day, balances: try balances(Self.readOpening, of: account, on: [day]),
       booked: Set(symbols))
   }
 
@@ -230,7 +230,7 @@ package struct HoldingTable {
   /// Of an account's first posting; nil: there is none.
   package func firstDay(of account: Int64) throws(AppStoreError) -> TradingDay? {
     try connection.read(
-      Self.readFirstDay, with: Self.parameters(account, []), context: Self.context
+      Self.readFirstDay, with: Self.parameters(account, days: []), context: Self.context
     ) { (row) throws(StoreError) in try row.day() }.first
   }
 
@@ -251,15 +251,15 @@ package struct HoldingTable {
     of account: Int64, from first: TradingDay, through last: TradingDay
   ) throws(AppStoreError) -> [DayBalance] {
     try connection.inSnapshot { () throws(AppStoreError) in
-      let days = try balances(Self.readDays, of: account, [first, last])
+      let days = try balances(Self.readDays, of: account, on: [first, last])
       if days.count > Self.balancesMax {
         throw .invalid(field: "period", expected: "a shorter one: the account traded much in it")
       }
-      return try balances(Self.readOpening, of: account, [first]) + days
+      return try balances(Self.readOpening, of: account, on: [first]) + days
     }
   }
 
-  private static func parameters(_ account: Int64, _ days: [TradingDay]) -> WireParameters {
+  private static func parameters(_ account: Int64, days: [TradingDay]) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.int64(account) }
     for day in days { parameters.add { $0.date(day) } }
@@ -267,10 +267,10 @@ package struct HoldingTable {
   }
 
   private func balances(
-    _ statement: Statement, of account: Int64, _ days: [TradingDay]
+    _ statement: Statement, of account: Int64, on days: [TradingDay]
   ) throws(AppStoreError) -> [DayBalance] {
     try connection.read(
-      statement, with: Self.parameters(account, days), context: Self.context
+      statement, with: Self.parameters(account, days: days), context: Self.context
     ) { (row) throws(StoreError) in
       let (day, unit) = (try row.day(), try row.text())
       guard let unit = LedgerUnit(text: unit) else { throw row.malformed() }

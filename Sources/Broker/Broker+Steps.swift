@@ -128,7 +128,7 @@ extension Broker {
         let postings = try session.table.postings(ofAction: action.id)
         let accounts = Set(postings.map(\.accountID))
         try next.addAccounts(accounts, from: session.table, ledgers: session.books)
-        next.reverse(action, postings)
+        next.reverse(action, of: postings)
       }
     }
     next.rules.triesFailedActions = false
@@ -181,7 +181,7 @@ extension Broker {
       }
       try session.table.write(step)
     }
-    if !step.bookings.isEmpty || !step.failures.isEmpty { unfinished = nil }
+    if !step.actions.isEmpty { unfinished = nil }
     state = next
     watched = next.watched
     figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))

@@ -26,7 +26,7 @@ extension BrokerState {
   }
 
   /// Takes back what an action gave. Open sales end where they hold the shares.
-  mutating func reverse(_ action: CorporateAction, _ postings: [CorporateActionPosting]) {
+  mutating func reverse(_ action: CorporateAction, of postings: [CorporateActionPosting]) {
     var count = 0
     for posting in postings {
       let (account, amount) = (posting.accountID, posting.amount)
@@ -44,7 +44,8 @@ extension BrokerState {
     }
     // In which there is nothing to take back.
     for account in action.failed.subtracting(postings.map(\.accountID)) {
-      step.failures[CorporateActionFailure(actionID: action.id, accountID: account)] = .some(nil)
+      step.actions.failed[CorporateActionFailure(actionID: action.id, accountID: account)] = .some(
+        nil)
     }
     note(action, accounts: count, isReversal: true)
   }
@@ -61,10 +62,10 @@ extension BrokerState {
       ledgers[account] = ledger
       let isReversal = action.withdrawnAt != nil
       post(posting, of: account, action: isReversal ? nil : action.id)
-      if action.failed.contains(account) { step.failures[place] = .some(nil) }
+      if action.failed.contains(account) { step.actions.failed[place] = .some(nil) }
       return true
     } catch {
-      step.failures[place] = "\(error)"
+      step.actions.failed[place] = "\(error)"
       complaints.append(
         "corporate action \(action.id) is not booked in account \(account): \(error)")
       return false
@@ -74,7 +75,7 @@ extension BrokerState {
   /// Once each: what is tried again in some accounts is booked.
   private mutating func note(_ action: CorporateAction, accounts: Int, isReversal: Bool) {
     if (isReversal ? action.reversedOn : action.bookedOn) != nil { return }
-    step.bookings.append(
+    step.actions.booked.append(
       CorporateActionBooking(
         actionID: action.id, day: day, accounts: accounts, isReversal: isReversal, at: now))
   }

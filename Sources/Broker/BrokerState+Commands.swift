@@ -358,7 +358,7 @@ extension BrokerState {
     guard let limitUp = market.band?.upper else {
       throw CommandRefusal(
         "band",
-        isBandUnknown(of: market, request.symbol)
+        isBandUnknown(of: request.symbol, in: market)
           ? "the price limits of \(request.symbol) are not known: no source states them"
           : "\(request.symbol) has no price limits today")
     }
@@ -378,7 +378,7 @@ extension BrokerState {
     return "purchase=\(purchase.id)"
   }
 
-  private func isBandUnknown(of row: MarketRow, _ symbol: Symbol) -> Bool {
+  private func isBandUnknown(of symbol: Symbol, in row: MarketRow) -> Bool {
     Instrument.classify(symbol).map { row.traded($0).hasUnknownBand(on: day) } ?? false
   }
 

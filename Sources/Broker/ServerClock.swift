@@ -44,7 +44,10 @@ struct ServerClock: Sendable, Hashable {
     let reading = Reading(
       offset: time.microseconds - (asked + (answered - asked) / 2), since: answered)
     readAt = answered
-    guard let before = believed else { return believed = reading }
+    guard let before = believed else {
+      believed = reading
+      return
+    }
     if Self.agree(reading.offset, before.offset) {
       believed = Reading(offset: reading.offset, since: before.since)
       other = nil

@@ -23,9 +23,13 @@ struct HistoryWorker: SourceWorker {
   private var factorsMissed: Set<FeedRequest> = []
   /// Requests for a list that are not answered yet; while there are some it is not begun anew.
   private var collecting: [ListPart: Int] = [:]
-  private var calendarAskedAt: Timestamp?
-  /// The last day that it was known not to contain.
-  private var calendarMissedOn: TradingDay?
+  private var calendarRequest = CalendarRequest()
+
+  private struct CalendarRequest {
+    var at: Timestamp?
+    /// The last day that the calendar was known not to contain.
+    var missedOn: TradingDay?
+  }
 
   /// One line for the host: a night of repairs is hours long, everything else goes first.
   private enum Priority {
@@ -239,19 +243,19 @@ extension HistoryWorker {
     calendarWake = nil
     guard hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
     let isSupposed = calendar.status(of: today) == .unknown && calendar.mayTrade(today)
-    if isSupposed, calendarMissedOn != today {
-      calendarMissedOn = today
+    if isSupposed, calendarRequest.missedOn != today {
+      calendarRequest.missedOn = today
       actions.append(
         .alarm(
           "the trading calendar ended on \(calendar.lastDay): \(today) is recorded as a trading "
             + "day, and the calendar is requested every five minutes"))
     }
-    let due = calendarAskedAt.map { calendarDue(after: $0, isSupposed: isSupposed) } ?? now
-    guard due <= now || calendarAskedAt.map({ $0 > now }) ?? true else {
+    let due = calendarRequest.at.map { calendarDue(after: $0, isSupposed: isSupposed) } ?? now
+    guard due <= now || calendarRequest.at.map({ $0 > now }) ?? true else {
       calendarWake = due
       return
     }
-    calendarAskedAt = now
+    calendarRequest.at = now
     calendarWake = calendarDue(after: now, isSupposed: isSupposed)
     enqueue([.tradingDays], priority: Priority.calendar, at: now, into: &actions)
   }

@@ -164,8 +164,12 @@ package final class JournalWriter {
   private func setAside(_ path: String) {
     for number in 1...Self.setAsideMax {
       let other = "\(path).set-aside-\(number)"
-      if link(path, other) == 0 { return _ = unlink(path) }
-      if errno != EEXIST { return }
+      guard link(path, other) == 0 else {
+        if errno == EEXIST { continue }
+        return
+      }
+      unlink(path)
+      return
     }
   }
 

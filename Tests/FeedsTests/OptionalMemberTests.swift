@@ -164,8 +164,9 @@ import Testing
     #expect(page.candles.map(\.trades) == [nil] && page.candles.map(\.vwap) == [nil])
     #expect(page.dropped.map(\.member) == [.trades, .vwap] && page.refused.isEmpty)
 
-    let body = Array(
-      #"[{"day":"2026-02-25 14:57:00","open":"4.210","high":"4.220","low":"4.210","#.utf8)
+    let body =
+      Array(
+        #"[{"day":"2026-02-25 14:57:00","open":"4.210","high":"4.220","low":"4.210","#.utf8)
       + Array(#""close":"4.220","volume":"100","amount":\#(value)}]"#.utf8)
     let kline = try body.withUnsafeBytes {
       try SinaKline.decode(

@@ -136,7 +136,8 @@ import Testing
     #expect(rows.map { $0["n"] as? String } == ["sh600000", "600001.SH", "no"])
     #expect(rows.map { $0["s"] as? String } == ["ok", "ok", "error"])
     let bars = try await fixture.ask(
-      "/v2/stocks/bars?symbols=sh600000,%20sh600001&timeframe=1Min&start=2026-07-06").json
+      "/v2/stocks/bars?symbols=sh600000,%20sh600001&timeframe=1Min&start=2026-07-06"
+    ).json
     #expect((bars["bars"] as? [String: Any])?.keys.sorted() == ["sh600000", "sh600001"])
     for wrong in ["a,,b", "a,%20,b", "a,", "%20"] {
       #expect(try await fixture.ask("/v1/stocks?symbols=\(wrong)").status == 400, "\(wrong)")

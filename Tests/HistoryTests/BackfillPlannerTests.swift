@@ -163,7 +163,7 @@ private func keyFile() throws -> String {
   let path = try PrivateCluster.freshDirectory() + "/key"
   let file = open(path, O_WRONLY | O_CREAT, 0o600)
   defer { close(file) }
-  let text = "id secret\n"
+  let text = "PKTEST0001 secret-0001\n"
   #expect(write(file, text, text.utf8.count) == text.utf8.count)
   return path
 }

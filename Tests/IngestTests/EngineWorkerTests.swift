@@ -242,7 +242,7 @@ import Transport
   @Test func `an upstream goes on answering for keys until nobody asks with them`() async throws {
     let folder = try PrivateCluster.freshDirectory()
     let file = try #require(fopen(folder + "/keys", "we"))
-    fputs("PKTEST secret\n", file)
+    fputs("PKTEST0001 secret-0001\n", file)
     fclose(file)
     #expect(chmod(folder + "/keys", 0o600) == 0)
     // Port 1 is reserved (tcpmux): nothing listens there.

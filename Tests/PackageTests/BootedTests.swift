@@ -87,6 +87,30 @@ struct BootedTests {
       lines.last?.wholeMatch(of: /sina 1d, 1990-01-01 to [-\d]+: 1 instrument/) != nil, "\(lines)")
   }
 
+  @Test func `a backfill that root types leaves the service its folders`() async throws {
+    // No source answers on that machine.
+    #expect(try await lines(in: "backfill by root") == ["exit 75", "folders"])
+  }
+
+  @Test func `a group reads the private database, and nobody is more than a reader there`()
+    async throws
+  {
+    #expect(
+      try await lines(in: "readers") == [
+        "drwxr-s--- candled candled-readers", "exit 0", "exit 2", "exit 2", "exit 0",
+      ])
+  }
+
+  @Test func `a dump is restored by the words of the page`() async throws {
+    #expect(try await lines(in: "gateway's schema") == ["exit 0", "exit 0"])
+    #expect(
+      try await lines(in: "dump and restore") == [
+        "exit 0", "exit 0", "missing: setting of the database: search_path",
+        "missing: setting of the database: timezone", "exit 65", "exit 0", "exit 0", "exit 0",
+        "exit 0",
+      ])
+  }
+
   @Test func `stopped, it leaves no process behind`() async throws {
     #expect(try await lines(in: "stop") == ["success", "inactive", "nobody left"])
   }

@@ -20,8 +20,8 @@ import Testing
         (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
         open, high, low, close, volume, turnover)
       select (d.day + time '09:30') at time zone 'Asia/Shanghai',
-        (d.day + time '15:00') at time zone 'Asia/Shanghai', now(), d.id, d.day, 240, 0, 1, d.close, d.close, d.close, d.close, 100,
-        100 * d.close
+        (d.day + time '15:00') at time zone 'Asia/Shanghai', now(), d.id, d.day, 240, 0, 1,
+        d.close, d.close, d.close, d.close, 100, 100 * d.close
       from (values
         (1, date '2026-07-06', 20.00), (1, '2026-07-07', 10.10), (1, '2026-07-08', 10.20),
         (2, '2026-07-06', 20.00), (2, '2026-07-07', 10.10), (2, '2026-07-08', 10.20),
@@ -63,7 +63,8 @@ import Testing
     try know(factor: "2", of: 2)
     #expect(
       try movers("gainers") == [
-        ["sh600001", "10.00", "1.00"], ["sh600002", "10.00", "1.00"], ["sh600003", "20.00", "1.00"],
+        ["sh600001", "10.00", "1.00"], ["sh600002", "10.00", "1.00"],
+        ["sh600003", "20.00", "1.00"],
       ])
     #expect(try movers("losers").isEmpty)
   }

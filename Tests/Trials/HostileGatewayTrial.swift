@@ -128,8 +128,8 @@ package struct HostileGatewayTrial {
     let answers = watch.stop()
     clients.close()
     verdict.figures.append(
-      "\(unread) lists of \(listBytes >> 10) KiB unread: \(Int(before)) MiB before, \(Int(peak)) at "
-        + "most (bar \(Int(before * Self.memoryFactorMax))), \(Int(after)) after \(seconds) s (bar "
+      "\(unread) lists of \(listBytes >> 10) KiB unread: \(Int(before)) MiB before, \(Int(peak)) "
+        + "at most (bar \(Int(before * Self.memoryFactorMax))), \(Int(after)) after \(seconds) s (bar "
         + "\(Int(before * Self.memoryBackFactorMax)) within \(Self.memoryBackSecondsMax)); "
         + Self.words(for: answers))
     if peak > before * Self.memoryFactorMax { verdict.complaints.append("memory grew to \(peak)") }
@@ -210,7 +210,8 @@ package struct HostileGatewayTrial {
     let seconds = Double(MonotonicClock.milliseconds() - began) / 1_000
     verdict.figures.append(
       "broker stopped (account \(account)): the other one executes after \(seconds) s (bar "
-        + "\(Self.brokerSecondsMax)), \(pending) requests answered 202 before, last status \(status)"
+        + "\(Self.brokerSecondsMax)), \(pending) requests answered 202 before, last status "
+        + "\(status)"
     )
     if status != 201 || seconds > Double(Self.brokerSecondsMax * patience) {
       verdict.complaints.append("no other gateway executes orders after \(seconds) s")

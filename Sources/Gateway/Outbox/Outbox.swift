@@ -15,6 +15,9 @@ package final class Outbox: Sendable {
 
   static let rowsMax: Int32 = 500
 
+  /// Of the database that this process serves.
+  static let epochs = Locked(AppEpochs())
+
   init(memory: MarketMemory, hub: StreamHub) {
     self.memory = memory
     self.hub = hub
@@ -27,7 +30,7 @@ package final class Outbox: Sendable {
   func begin(_ connection: AppConnection) throws(AppStoreError) {
     try connection.beginEpoch()
     let epochs = try AppEpochs(over: connection)
-    AlpacaID.epochs.withLock { $0 = epochs }
+    Self.epochs.withLock { $0 = epochs }
     let newest = try OutboxTable(connection).last()
     let isGoingOn = last.withLock { last in
       // Another database has less.

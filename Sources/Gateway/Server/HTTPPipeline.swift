@@ -116,8 +116,8 @@ final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 /// Keeps the compressor from answers to HEAD: it would end them with bytes of no answer. And leads
-/// a request of HTTP/1.1 without a host on as one with two, which is refused alike: behind the codec
-/// it would look like one of HTTP/1.0, which needs none.
+/// a request of HTTP/1.1 without a host on as one with two, which is refused alike: behind the
+/// codec it would look like one of HTTP/1.0, which needs none.
 final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart

@@ -24,9 +24,6 @@ enum AlpacaID: String, Sendable {
   /// 40 bits: a second since 1970.
   private static let epochDigits = 10
 
-  /// Of the database that this process serves.
-  static let epochs = Locked(AppEpochs())
-
   private var kind: AppEpochs.Kind? {
     switch self {
     case .order: .order
@@ -41,7 +38,7 @@ enum AlpacaID: String, Sendable {
     return String(repeating: "0", count: max(digits - hex.count, 0)) + hex
   }
 
-  func text(_ number: Int64, in epochs: AppEpochs = AlpacaID.epochs.withLock { $0 }) -> String {
+  func text(_ number: Int64, in epochs: AppEpochs = Outbox.epochs.withLock { $0 }) -> String {
     let epoch = Self.hex(
       kind.map { epochs.epoch(of: $0, number: number) } ?? 0, digits: Self.epochDigits)
     let padded = Self.hex(number, digits: Self.digits)
@@ -50,7 +47,7 @@ enum AlpacaID: String, Sendable {
   }
 
   func number(
-    _ text: String, in epochs: AppEpochs = AlpacaID.epochs.withLock { $0 }
+    _ text: String, in epochs: AppEpochs = Outbox.epochs.withLock { $0 }
   ) -> Int64? {
     let digits = text.lowercased().filter { $0 != "-" }.suffix(Self.digits)
     guard let number = Int64(digits, radix: 16), number > 0,
