@@ -10,8 +10,8 @@ extension LedgerAudit {
     ) d
     full join (
       select
-        account_id, unit, trading_day, sum(change) over days as balance, sum(paid) over days
-          as paid_in
+        account_id, unit, trading_day, change <> 0 or paid <> 0 as is_change,
+        sum(change) over days as balance, sum(paid) over days as paid_in
       from (
         select
           p.account_id, e.unit, p.trading_day,
@@ -24,10 +24,9 @@ extension LedgerAudit {
           and e.posting_sequence = p.sequence
         group by p.account_id, e.unit, p.trading_day
       ) m
-      where change <> 0
-        or paid <> 0
       window days as (partition by account_id, unit order by trading_day)
     ) e using (account_id, unit, trading_day)
     where (d.balance, d.paid_in) is distinct from (e.balance, e.paid_in)
+      and (d.account_id is not null or e.is_change)
     """
 }

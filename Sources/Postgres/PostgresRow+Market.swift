@@ -96,7 +96,8 @@ extension PostgresRow {
     }
     quote.bids = try book()
     quote.asks = try book()
-    if let upper = try optionalNumeric(), let lower = try optionalNumeric() {
+    let (upper, lower) = (try optionalNumeric(), try optionalNumeric())
+    if let upper, let lower {
       quote.limits = upper.isZero ? .none : .band(PriceBand(lower: lower, upper: upper))
     }
     return quote

@@ -75,7 +75,8 @@ import Testing
     try await row(0, 100)
     try exchange.deposit(100_000)
     #expect(try exchange.order(.buy, 1_000, at: 1050).isDone)
-    for step in 1...4 { try await row(step, 100 + Int64(step) * 500) }
+    // The last of them confirms the interval before it.
+    for step in 1...5 { try await row(step, 100 + Int64(step) * 500) }
     // 1,500 were sold behind the queue of 1,000: whole, not by half.
     #expect(try exchange.fills() == ["1/1 500@10.50"])
   }

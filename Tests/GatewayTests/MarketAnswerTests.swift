@@ -125,7 +125,7 @@ import Testing
     }
     let stored = try fixture.database.execute(
       "select high_52w::text, low_52w::text, ex_day::text from candled.latest order by symbol")
-    #expect(stored.map(\.last) == ["2026-05-06", nil])
+    #expect(stored.map { $0.last ?? nil } == ["2026-05-06", nil])
     var served: [[String?]] = []
     for symbol in ["sh600000", "sh600001"] {
       let stock = try await fixture.get("/v1/stocks/\(symbol)").json

@@ -137,6 +137,10 @@ import Testing
     let another = try await GatewayFixture(fixture.database)
     _ = try await another.state(through: 3)
     let updates = fixture.news.updates
+    // Quotes are served before the log is read.
+    _ = try await another.state { _ in
+      if case .updates = another.ring.updates(after: 0, epoch: epoch) { true } else { false }
+    }
     guard case .updates(let kept) = another.ring.updates(after: 0, epoch: epoch) else {
       Issue.record("the log begins with the start")
       return

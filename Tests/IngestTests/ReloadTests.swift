@@ -150,12 +150,12 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     async throws
   {
     let path = file.folder + "/licences"
-    try file.write("ABC\nDEF\n", to: path)
+    try file.write("LICENCE-A\nLICENCE-B\n", to: path)
     #expect(chmod(path, 0o600) == 0)
     let text = file.text + "\n[mairui]\nlicence_file = \"\(path)\"\n"
     #expect(try await reload(text).isAccepted)
     let kept = daemon.configuration.credentials
-    try file.write("ABC\n# ours\nABC\n", to: path)
+    try file.write("LICENCE-A\n# ours\nLICENCE-A\n", to: path)
     let problem = try #require(try file.read().problem)
     #expect(problem.detail.contains("\(path):3: mairui.licence_file: line 3 repeats line 1"))
     let verdict = try await reload(text)

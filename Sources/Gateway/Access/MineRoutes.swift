@@ -192,11 +192,15 @@ package struct MineRoutes: Sendable {
     return symbol
   }
 
+  /// What is longer than any symbol may be a secret at a wrong place: it is not sent back.
+  private static let symbolBytesMax = 20
+
   func unknown(_ status: HTTPResponse.Status = .notFound, found symbol: String? = nil) -> Problem {
     Problem(
       status, code: "unknown_symbol", title: "there is no such symbol",
       faults: symbol.map {
-        [Problem.Fault(field: "symbol", expected: "one that is listed", found: $0)]
+        let found = $0.utf8.count > Self.symbolBytesMax ? "another value" : $0
+        return [Problem.Fault(field: "symbol", expected: "one that is listed", found: found)]
       } ?? [])
   }
 

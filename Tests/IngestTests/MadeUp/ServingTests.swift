@@ -169,9 +169,9 @@ import Testing
   @Test func `request groups of two sources are two in the book`() async throws {
     try await Second.registered {
       _ = try run(inTurn()) { pipeline in
-        #expect(pipeline.stages[0].memberships.keys.sorted() == [0, 1, 16_384])
+        #expect(pipeline.stages[0].memberships.keys.sorted() == [0, 1, 131_072])
         #expect(pipeline.stages[0].memberships[0]?.indexes.count == 12)
-        #expect(pipeline.stages[0].memberships[16_384]?.indexes.count == 23)
+        #expect(pipeline.stages[0].memberships[131_072]?.indexes.count == 23)
       }
     }
   }

@@ -32,7 +32,7 @@ drop function
   cascade;
 
 alter table change drop column term;
-alter table day_audit drop column coarse cascade;
+alter table day_audit drop column coarse cascade, drop column previous_close cascade;
 alter table feed_sequence drop column identity;
 alter table journal_position drop column journal;
 alter table schema_version drop column text_digest;
