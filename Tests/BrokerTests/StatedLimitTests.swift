@@ -78,6 +78,6 @@ import Testing
     // The last of them confirms the interval before it.
     for step in 1...5 { try await row(step, 100 + Int64(step) * 500) }
     // 1,500 were sold behind the queue of 1,000: whole, not by half.
-    #expect(try exchange.fills() == ["1/1 500@10.50"])
+    #expect(try exchange.fills() == ["1/1 500@10.5"])
   }
 }

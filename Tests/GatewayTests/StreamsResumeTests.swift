@@ -185,6 +185,10 @@ import Testing
       "update candled.change set committed_at = now() - interval '16 min' where seq <= 2")
     let another = try await GatewayFixture(fixture.database)
     let epoch = try await another.state(through: 3).epoch
+    // Quotes are served before the log is read.
+    _ = try await another.state { _ in
+      if case .updates = another.ring.updates(after: 2, epoch: epoch) { true } else { false }
+    }
     guard case .updates(let kept) = another.ring.updates(after: 2, epoch: epoch) else {
       Issue.record("the last minutes are missing")
       return

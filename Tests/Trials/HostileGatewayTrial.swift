@@ -129,8 +129,8 @@ package struct HostileGatewayTrial {
     clients.close()
     verdict.figures.append(
       "\(unread) lists of \(listBytes >> 10) KiB unread: \(Int(before)) MiB before, \(Int(peak)) "
-        + "at most (bar \(Int(before * Self.memoryFactorMax))), \(Int(after)) after \(seconds) s (bar "
-        + "\(Int(before * Self.memoryBackFactorMax)) within \(Self.memoryBackSecondsMax)); "
+        + "at most (bar \(Int(before * Self.memoryFactorMax))), \(Int(after)) after \(seconds) s "
+        + "(bar \(Int(before * Self.memoryBackFactorMax)) within \(Self.memoryBackSecondsMax)); "
         + Self.words(for: answers))
     if peak > before * Self.memoryFactorMax { verdict.complaints.append("memory grew to \(peak)") }
     if after > before * Self.memoryBackFactorMax {
