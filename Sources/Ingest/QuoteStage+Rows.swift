@@ -161,8 +161,17 @@ extension QuoteStage {
     recordExRights(index, place: place, in: &response)
     // Sources spell names differently: another one names only what is new.
     let mayName = response.entry.source == source || isNew(index)
+    let former = latest.withUnsafeBufferPointer {
+      $0[index].map { (day: $0.quote.tradingDay, limits: $0.quote.limits) }
+    }
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
+    // A source that states no limits does not contradict one that did on the same day.
+    if let former, latest[index]?.quote.limits == .unstated,
+      latest[index]?.quote.tradingDay == former.day
+    {
+      latest[index]?.quote.limits = former.limits
+    }
     lines.keep(line, at: index)
     if mayName, names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
   }

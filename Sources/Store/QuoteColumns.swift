@@ -14,15 +14,6 @@ enum QuoteColumns {
     "candle_turnover", "bids", "asks", "book_state", "limit_up", "limit_down",
   ]
 
-  /// A source that states none does not contradict one that did on the same day.
-  private static let stated: Set<String> = ["limit_up", "limit_down"]
-
-  private static func value(_ column: String) -> String {
-    if !stated.contains(column) { return "s.\(column)" }
-    return "coalesce(s.\(column), "
-      + "case when q.trading_day = s.trading_day then q.\(column) end)"
-  }
-
   /// The arrival time alone is no difference. The rest is compared in the order in which quotes
   /// usually differ; the comparison stops at the first that does.
   private static let compared = staged.filter { $0 != "received_at" && $0 != "instrument_id" }
@@ -37,8 +28,8 @@ enum QuoteColumns {
       using (select * from quote_stage\(limit.map { " limit \($0)" } ?? "")) s
       on q.instrument_id = s.instrument_id
       when matched
-        and (\(list(compared) { "q.\($0)" })) is distinct from (\(list(compared, form: value)))
-      then update set changed_seq = $1::bigint, \(list(written) { "\($0) = \(value($0))" })
+        and (\(list(compared) { "q.\($0)" })) is distinct from (\(list(compared) { "s.\($0)" }))
+      then update set changed_seq = $1::bigint, \(list(written) { "\($0) = s.\($0)" })
       when not matched
       then insert (changed_seq, \(list(staged) { $0 }))
         values ($1::bigint, \(list(staged) { "s.\($0)" }))

@@ -41,9 +41,7 @@ import Testing
     #expect(try database.value("select count(*) from candled.change") == "1")
   }
 
-  @Test func `limits that a source states are stored, and stay for the day where another does not`()
-    async throws
-  {
+  @Test func `limits that a source states are stored as it states them`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var samples = StoreSamples(seed: 7)
@@ -63,23 +61,9 @@ import Testing
     }
     let expected = order.map { commit.quotes[$0].quote.limits }
     #expect(try found() == expected)
-    // Another source's row of the same day, and one of the next day.
-    for days in [0, 1] {
-      commit.position = JournalPosition(Int64(2 + days))
-      for place in commit.quotes.indices {
-        let before = commit.quotes[place].quote
-        var quote = Quote(
-          symbol: before.symbol, tradingDay: before.tradingDay.advanced(by: days),
-          secondOfDay: before.secondOfDay + 3)
-        (quote.previousClose, quote.last) = (before.previousClose, before.last)
-        commit.quotes[place].quote = quote
-      }
-      _ = try await writer.commit(commit)
-      #expect(try found() == (days == 0 ? expected : [.unstated, .unstated, .unstated]))
-    }
     #expect(
       try database.execute("select count(limit_up), count(limit_down) from candled.latest")
-        == [["0", "0"]])
+        == [["1", "1"]])
   }
 
   @Test func `seq counts commits without a gap`() async throws {
