@@ -133,13 +133,15 @@ package struct BrokerClockTrial {
 
   // MARK: Orders
 
-  /// Prices with a book on both sides.
+  /// Prices with a book on both sides, of days with limits: an N or a C before the name says that
+  /// there are none.
   private static let stocks = """
     select symbol, last::text
     from candled.latest
     where bid > 0
       and ask > 0
       and symbol ~ '^(sh60|sz00)'
+      and name !~ '^[NC]'
     order by symbol
     limit 5
     """

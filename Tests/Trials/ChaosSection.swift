@@ -56,7 +56,7 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
         + "--alert-milliseconds 0 --pauses 1 --jumps 1"),
     ChaosSection(
       "hostile-gateway", "--instruments 5400",
-      short: "--instruments 5400 --unread 30 --silent 1200 --candles 600000 --patience 5"),
+      short: "--instruments 5400 --unread 30 --silent 1200 --candles 600000 --patience 60"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),
     ChaosSection("disk", "--times 10"),
