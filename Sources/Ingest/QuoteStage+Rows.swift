@@ -139,13 +139,14 @@ extension QuoteStage {
   }
 
   /// Mutating, so that it gets no copy of the pipeline. What a restart reads back says nothing of
-  /// what is rounded and of limits. A refresh stamp counts only where the time alone changes what
+  /// what is rounded, and a source that states no limits nothing of those. A refresh stamp counts only where the time alone changes what
   /// a line says: whether its instrument trades, and whether its day is over.
   @inline(never)
   private mutating func isLatest(_ place: Int, index: Int, hasRefreshStamp: Bool) -> Bool {
     guard var known = latest[index]?.quote else { return false }
     let (quote, closes) = (quoteBatch.quotes[place].quote, Int32(book.rules.hours.closes))
-    (known.rounding, known.limits) = (quote.rounding, quote.limits)
+    known.rounding = quote.rounding
+    if quote.limits == .unstated { known.limits = .unstated }
     if hasRefreshStamp, known.trading == quote.trading,
       (known.secondOfDay < closes) == (quote.secondOfDay < closes)
     {

@@ -30,6 +30,8 @@ package final class FeedFollower: Sendable {
   private static let retryMillisecondsMax = 250
   /// Of the log that is read at once: a minute of the market.
   private static let candlesMax = 6_000
+  /// Of the log that is read at all: four minutes of the market. The feed is followed behind that.
+  private static let logCandlesMax = 24_000
 
   /// - Parameter pool: of its own: who asks for much history must not stop the feed.
   package init(
@@ -134,7 +136,9 @@ package final class FeedFollower: Sendable {
   private func log(through snapshot: FeedSnapshot) async throws(StoreError) -> FeedRing {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
-      try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
+      try reader.seq(
+        committedSecondsAgo: FeedRing.secondsMax,
+        rowsMax: min(recent.messagesMax, Self.logCandlesMax))
     }
     recent.reset(epoch: snapshot.epoch, seq: min(seq, snapshot.seq))
     while seq < snapshot.seq {
