@@ -32,7 +32,6 @@ extension Quote {
   var asStored: Quote {
     var quote = self
     quote.rounding = .exact
-    quote.limits = .unstated
     return quote
   }
 }

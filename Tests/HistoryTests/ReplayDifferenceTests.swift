@@ -134,7 +134,6 @@ import Testing
   @Test func `compares a quote without what the table does not have`() throws {
     var commits = commits
     commits[0].quotes[0].quote.rounding = Rounding(volume: 50, turnover: 1)
-    commits[0].quotes[0].quote.limits = .none
     var verification = try ReplayVerification(tables)
     for commit in commits {
       try verification.record(commit.knownAt)
