@@ -139,8 +139,9 @@ extension QuoteStage {
   }
 
   /// Mutating, so that it gets no copy of the pipeline. What a restart reads back says nothing of
-  /// what is rounded, and a source that states no limits nothing of those. A refresh stamp counts only where the time alone changes what
-  /// a line says: whether its instrument trades, and whether its day is over.
+  /// what is rounded, and a source that states no limits nothing of those. A refresh stamp counts
+  /// only where the time alone changes what a line says: whether its instrument trades, and
+  /// whether its day is over.
   @inline(never)
   private mutating func isLatest(_ place: Int, index: Int, hasRefreshStamp: Bool) -> Bool {
     guard var known = latest[index]?.quote else { return false }
