@@ -64,7 +64,7 @@ import Testing
     let path = "/v1/notifications?unread=true"
     let news = try await gateway.ask(.get, path).json
     #expect(news["unread"] as? Int == 1 && news["alerts"] == nil)
-    #expect(try await gateway.ask(.put, "/v1/inbox/read?through=\(id)").status == 204)
+    #expect(try await gateway.ask(.put, "/v1/inbox?through=\(id)").status == 204)
     #expect(try await gateway.ask(.get, path).json["unread"] as? Int == 0)
     #expect(try await gateway.ask(.delete, "/v1/notifications/\(id)").status == 204)
     let left = try await gateway.ask(.get, "/v1/notifications").json
@@ -113,7 +113,7 @@ import Testing
     #expect(try await gateway.inbox(3).map { $0["kind"] as? String }.first == "fired")
     // What came behind the newest that was seen stays unread.
     let seen = try #require(rows[0]["id"] as? String)
-    #expect(try await gateway.ask(.put, "/v1/inbox/read?through=\(seen)").status == 204)
+    #expect(try await gateway.ask(.put, "/v1/inbox?through=\(seen)").status == 204)
     #expect(try await gateway.ask(.get, "/v1/notifications").json["unread"] as? Int == 1)
   }
 

@@ -149,7 +149,7 @@ import Testing
     Case("alert-delete", "/v1/alerts/1", status: 204, method: .delete),
     Case("alert-delete-again", "/v1/alerts/1", status: 204, method: .delete),
     Case("alert-unknown", "/v1/alerts/1", status: 404),
-    Case("inbox-all-read", "/v1/inbox/read?through=9", status: 204, method: .put),
+    Case("inbox-all-read", "/v1/inbox?through=9", status: 204, method: .put),
     Case("inbox-read", "/v1/inbox/1/read", status: 204, method: .put),
     Case("inbox-delete", "/v1/inbox/1", status: 204, method: .delete),
   ]

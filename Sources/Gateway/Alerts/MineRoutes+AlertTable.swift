@@ -52,7 +52,7 @@ extension MineRoutes {
       making(path: "/v1/notifications", summary: "Makes an alert, as POST /v1/alerts does."),
       hiding(path: "/v1/notifications/{id}"),
       route(
-        .put, path: "/v1/inbox/read", status: .noContent, answer: nil,
+        .put, path: "/v1/inbox", status: .noContent, answer: nil,
         summary: "Marks all notifications as read, or those that are not newer than one of them.",
         query: [
           Parameter("through", .integer(1...Int64.max), summary: "The newest one that was seen.")

@@ -85,9 +85,13 @@ extension Schema {
     of value: Any, at path: String, beside values: [String]
   ) -> Problem.Fault? {
     let isOffered = values.contains { text in
-      let offered = try? JSONSerialization.jsonObject(
-        with: Data(text.utf8), options: .fragmentsAllowed)
-      return (offered as? NSObject)?.isEqual(value) == true
+      guard
+        let offered = try? JSONSerialization.jsonObject(
+          with: Data(text.utf8), options: .fragmentsAllowed)
+      else { return false }
+      // To Foundation 0 equals false.
+      return type(of: offered) == type(of: value)
+        && (offered as? NSObject)?.isEqual(value) == true
     }
     if isOffered { return nil }
     return Problem.Fault(

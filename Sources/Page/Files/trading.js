@@ -67,6 +67,6 @@ export const alerts = {
   remove: (id) => request(`/v1/alerts/${id}`, { method: "DELETE" }),
   inbox: (values, signal) => ask("/v1/notifications", values, signal),
   read: (id) => request(`/v1/inbox/${id}/read`, { method: "PUT" }),
-  readAll: (through) => request(asked("/v1/inbox/read", { through }), { method: "PUT" }),
+  readAll: (through) => request(asked("/v1/inbox", { through }), { method: "PUT" }),
   hide: (id) => request(`/v1/inbox/${id}`, { method: "DELETE" }),
 };
