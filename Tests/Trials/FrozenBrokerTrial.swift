@@ -82,8 +82,10 @@ package struct FrozenBrokerTrial {
     frozen.signal(SIGCONT)
     let woken = MonotonicClock.milliseconds()
     while frozen.count(of: Self.fenced) == fences {
-      // It may have lost its session instead, and ask for no term any more.
-      guard MonotonicClock.milliseconds() - woken < Self.wakeMillisecondsMax else { break }
+      guard MonotonicClock.milliseconds() - woken < Self.wakeMillisecondsMax else {
+        verdict.complaints.append("the woken gateway was not fenced: \(frozen.logTail)")
+        break
+      }
       usleep(20_000)
     }
     let after = try leases(pair)
