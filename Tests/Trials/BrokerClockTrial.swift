@@ -106,7 +106,7 @@ package struct BrokerClockTrial {
       "update public.trial_clock set shift = shift + \(seconds) * interval '1 second'", url: url)
   }
 
-  /// - Returns: how many seconds a command was stamped later than the one before the jump.
+  /// - Returns: how many seconds later a command was stamped than the one before the jump.
   private func jump(
     _ pair: GatewayPair, by seconds: Int64, _ trader: inout ClockTrader
   ) throws -> Int64 {
@@ -127,7 +127,12 @@ package struct BrokerClockTrial {
 
   private func sent(_ url: String) throws -> Int64 {
     let rows = try SQLProbe.run(
-      "select max(extract(epoch from sent_at))::bigint from candled_app.command", url: url)
+      """
+      select extract(epoch from sent_at)::bigint
+      from candled_app.command
+      order by id desc
+      limit 1
+      """, url: url)
     return rows.first?.first?.flatMap { Int64($0) } ?? 0
   }
 
@@ -197,35 +202,42 @@ package struct BrokerClockTrial {
 
   // MARK: What must stay
 
+  /// Fills are no part of it: the market may reach an order meanwhile.
   private struct Day: Equatable, CustomStringConvertible {
-    var open: Int
     var ended: Int
     var armed: Int
     var settlements: Int
-    var today: String
+    var freed: String
     var day: String
 
     var description: String {
-      "\(open) orders open, \(ended) expired, \(armed) purchases armed, "
-        + "\(settlements) settlements, \(today) shares of today, day \(day)"
+      "\(ended) orders ended without a fill, \(armed) purchases armed, "
+        + "\(settlements) settlements, \(freed) shares of today freed, day \(day)"
     }
   }
 
   private func state(_ url: String) throws -> Day {
     let rows = try SQLProbe.run(
       """
+      with bought as (select coalesce(sum(quantity), 0) as quantity from candled_app.fill),
+        today as (
+          select coalesce(sum(balance), 0) as quantity
+          from candled_app.book
+          where kind = 'today')
       select
-        coalesce((select sum(balance) from candled_app.book where kind = 'today'), 0),
+        today.quantity > 0, trim_scale(bought.quantity - today.quantity),
         (select trading_day from candled_app.broker_cursor)
+      from bought, today
       """, url: url)
     let found = Day(
-      open: try count("paper_order where state in ('accepted', 'partially_filled')", url),
-      ended: try count("paper_order where state = 'expired'", url),
+      ended: try count(
+        "paper_order where state not in ('accepted', 'partially_filled', 'filled')", url),
       armed: try count("queue_purchase where state = 'armed'", url),
       settlements: try count("posting where kind = 'settlement'", url),
-      today: rows.first?[0] ?? "", day: rows.first?[1] ?? "")
-    guard found.open > 0, found.armed > 0, found.today != "0" else {
-      throw TrialFailure("nothing could be lost: \(found)")
+      freed: rows.first?[1] ?? "", day: rows.first?[2] ?? "")
+    let open = try count("paper_order where state in ('accepted', 'partially_filled')", url)
+    guard open > 0, found.armed > 0, rows.first?[0] == "t" else {
+      throw TrialFailure("nothing could be lost: \(open) orders open, \(found)")
     }
     return found
   }

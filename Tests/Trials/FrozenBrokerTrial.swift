@@ -40,9 +40,9 @@ package struct FrozenBrokerTrial {
     try depositor.awaitAnswer(of: MonotonicClock.milliseconds(), within: 60_000)
     for number in 1...max(pauses, 1) {
       usleep(.random(in: 0...500_000, using: &random))
-      let took = try pause(pair, depositor, into: &verdict)
+      let (took, end) = try pause(pair, depositor, into: &verdict)
       longest = max(longest, took)
-      say("stopped \(number) ×: another executed after \(took) ms")
+      say("stopped \(number) ×: another executed after \(took) ms; woken: \(end)")
     }
     depositor.stop()
     try judge(pair, depositor, into: &verdict)
@@ -52,15 +52,16 @@ package struct FrozenBrokerTrial {
     return verdict
   }
 
-  /// - Returns: after how many milliseconds another executed.
+  /// - Returns: after how many milliseconds another executed, and what the first one logged when it
+  ///   woke.
   private func pause(
     _ pair: GatewayPair, _ depositor: Depositor, into verdict: inout ChaosVerdict
-  ) throws -> Int64 {
+  ) throws -> (took: Int64, end: String) {
     let before = try leases(pair)
     guard let frozen = pair.gateways.first(where: { before.broker.hasSuffix(" \($0.pid)") }) else {
       throw TrialFailure("no gateway executes: \(before.broker)")
     }
-    let fences = frozen.count(of: Self.fenced)
+    let fences = frozen.lines(with: Self.fenced).count
     frozen.signal(SIGSTOP)
     let stopped = MonotonicClock.milliseconds()
     defer { frozen.signal(SIGCONT) }
@@ -81,7 +82,7 @@ package struct FrozenBrokerTrial {
     usleep(Self.restMicroseconds)
     frozen.signal(SIGCONT)
     let woken = MonotonicClock.milliseconds()
-    while frozen.count(of: Self.fenced) == fences {
+    while frozen.lines(with: Self.fenced).count == fences {
       guard MonotonicClock.milliseconds() - woken < Self.wakeMillisecondsMax else {
         verdict.complaints.append("the woken gateway was not fenced: \(frozen.logTail)")
         break
@@ -92,10 +93,12 @@ package struct FrozenBrokerTrial {
     if after.terms != during.terms {
       verdict.complaints.append("the woken gateway took a lease: \(during) became \(after)")
     }
-    return took
+    return (took, frozen.lines(with: Self.fenced).dropFirst(fences).last ?? "nothing")
   }
 
-  private static let fenced = "of the lease is over"
+  /// What a broker logs that executes no more, whatever ended its term: the lease of another, or
+  /// the server, which ends a session that is silent in a transaction.
+  private static let fenced = "paper orders are not executed"
 
   private struct Leases: CustomStringConvertible {
     var broker = ""
@@ -131,10 +134,10 @@ package struct FrozenBrokerTrial {
 }
 
 extension DaemonProcess {
-  /// Of lines of its log that have these words.
-  fileprivate func count(of words: String) -> Int {
+  /// Of its log, those that have these words.
+  fileprivate func lines(with words: String) -> [String] {
     let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").count { $0.contains(words) }
+    return text.split(separator: "\n").map(String.init).filter { $0.contains(words) }
   }
 }
 
