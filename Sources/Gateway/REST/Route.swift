@@ -111,6 +111,7 @@ package struct Route: Sendable {
     var statuses: Set = [400, 401, 403, 405, 414, 421, 429, 431, 500]
     statuses.formUnion(problems.map(\.code))
     if method == .get, !isStream { statuses.insert(304) }
+    if parameters.contains(where: { $0.place == .path }) { statuses.insert(404) }
     if body != nil { statuses.formUnion([413, 415]) }
     return statuses.sorted()
   }

@@ -290,7 +290,15 @@ private struct ArgumentReading {
     let all =
       faults
       + missing.map { Problem.Fault(field: $0.name, expected: "a value", found: "") }
-    if !all.isEmpty { throw .invalid(all) }
-    return values
+    if all.isEmpty { return values }
+    // A path with what its parameter cannot be is the path of nothing.
+    if route.parameters.contains(where: { parameter in
+      parameter.place == .path && all.contains { $0.field == parameter.name }
+    }) {
+      var problem = Problem.notFound
+      problem.faults = all
+      throw problem
+    }
+    throw .invalid(all)
   }
 }
