@@ -46,6 +46,8 @@ extension Pipeline {
   }
 
   /// - Returns: the list, once this is the last of its pages that was missing.
+  // Inlined where the list is not used it crashes the optimizer of Swift 6.3.1.
+  @inline(never)
   private mutating func collect(
     _ page: InstrumentList, page number: Int, of part: ListPart, in feedRequest: FeedRequest
   ) -> (list: InstrumentList, missing: Int)? {
