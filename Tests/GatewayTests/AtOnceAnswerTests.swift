@@ -65,7 +65,7 @@ import Testing
   private static let cases = [
     Case(), Case("/v1/stocks/600519.SH"), Case("/v1/stocks/sz000001"),
     Case("/v1/stocks/sh600009", [], 404),
-    Case("/v1/stocks/\(String(repeating: "a", count: 40))", [], 400),
+    Case("/v1/stocks/\(String(repeating: "a", count: 40))", [], 404),
     Case(stock, ["If-None-Match: \"7-2\""], 304),
     Case(stock, ["If-None-Match: W/\"7-2-gzip\", \"a\""], 304),
     Case(stock, ["If-None-Match: \"7-1\""]), Case(stock, ["Accept-Encoding: gzip"]),

@@ -63,7 +63,7 @@ import Testing
     Case("chart-unknown", "/v1/stocks/sh600009/chart.svg", status: 404),
     Case("newchart", "/newchart/min/n/sh600000.gif"),
     Case("newchart-monthly", "/newchart/monthly/n/600000.svg"),
-    Case("newchart-bad", "/newchart/hourly/n/sh600000.png", status: 400),
+    Case("newchart-bad", "/newchart/hourly/n/sh600000.png", status: 404),
     Case("newchart-unknown", "/newchart/daily/n/sh600009.gif", status: 404),
   ]
 

@@ -291,10 +291,9 @@ private struct ArgumentReading {
       faults
       + missing.map { Problem.Fault(field: $0.name, expected: "a value", found: "") }
     if all.isEmpty { return values }
-    // A path with what its parameter cannot be is the path of nothing.
-    if route.parameters.contains(where: { parameter in
-      parameter.place == .path && all.contains { $0.field == parameter.name }
-    }) {
+    // Where nothing else is wrong, a path with what its parameter cannot be is the path of nothing.
+    let path = Set(route.parameters.filter { $0.place == .path }.map(\.name))
+    if all.allSatisfy({ path.contains($0.field) }) {
       var problem = Problem.notFound
       problem.faults = all
       throw problem
