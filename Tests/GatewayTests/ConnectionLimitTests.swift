@@ -88,8 +88,11 @@ import Testing
     #expect(book.hold(100, of: .token(2), on: 2) == true)
     #expect(!book.hold(31, of: .token(3), on: 3) && book.hold(30, of: .token(3), on: 3))
     #expect(book.unsentBytes == 250)
+    #expect(!book.hold(1, of: .token(2), on: 2) && book.identify(2, as: .token(2)) == .unread)
+    #expect(book.identify(3, as: .token(3)) == .admitted, "its last answer was taken in")
     book.rest(1)
     book.close(2)
+    #expect(book.identify(4, as: .token(1)) == .admitted)
     #expect(book.unsentBytes == 30)
     #expect(book.hold(100, of: .token(1), on: 1) && book.hold(100, of: .token(2), on: 4))
   }

@@ -59,6 +59,8 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
   private var allIdle = IdleQueue()
   private var turn: Int64 = 0
   private var unsent: [AccessKey: Int] = [:]
+  /// Whose last answer was refused: the next one would be made, and thrown away, as well.
+  private var full: Set<AccessKey> = []
   private(set) var unsentBytes = 0
 
   init(_ limits: ConnectionLimits) { self.limits = limits }
@@ -116,7 +118,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
 
   /// Whose request it carries, before that is answered.
   mutating func identify(_ id: ID, as client: AccessKey) -> Identification {
-    if unsent[client, default: 0] >= limits.unsentBytesOfClientMax { return .unread }
+    if full.contains(client) { return .unread }
     guard let entry = entries[id], entry.isCounted, entry.client != client, case .token = client
     else { return .admitted }
     var outcome = Identification.admitted
@@ -151,11 +153,15 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
   // MARK: Answers
 
   /// Whether an answer may be handed to the connection; it counts then until the connection rests.
+  /// Where it may not, nothing of the client is answered until it has taken something.
   mutating func hold(_ bytes: Int, of client: AccessKey, on id: ID) -> Bool {
     let ofClient = unsent[client, default: 0]
     guard ofClient == 0 || ofClient + bytes <= limits.unsentBytesOfClientMax,
       unsentBytes == 0 || unsentBytes + bytes <= limits.unsentBytesMax
-    else { return false }
+    else {
+      if ofClient > 0 { full.insert(client) }
+      return false
+    }
     guard entries[id] != nil else { return true }
     entries[id]?.unsent[client, default: 0] += bytes
     unsent[client] = ofClient + bytes
@@ -167,6 +173,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     for (client, bytes) in held {
       let left = unsent[client, default: 0] - bytes
       unsent[client] = left > 0 ? left : nil
+      full.remove(client)
       unsentBytes -= bytes
     }
   }
