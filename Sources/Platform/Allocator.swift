@@ -25,7 +25,8 @@ package enum Allocator {
   private static let trimNanoseconds: UInt64 = 10_000_000_000
 
   /// Gives free pages between used ones back to the system, which the thresholds do not reach: the
-  /// end of a day and its K-lines leave some megabytes of them. Until cancelled.
+  /// end of a day and its K-lines, or a gateway's thousand refused clients, leave some megabytes of
+  /// them. Until cancelled.
   package static func keepTrimming() async {
     while !Task.isCancelled {
       malloc_trim(0)

@@ -8,6 +8,7 @@ import Gateway
 import Logging
 import Operations
 import PaperTrading
+import Platform
 
 struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
@@ -87,6 +88,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
       notifier?.stopping(status: "stopping")
       serving.cancel()
     }
+    async let _: Void = Allocator.keepTrimming()
     do {
       try await serving.value
     } catch  where serving.isCancelled {}
