@@ -82,11 +82,11 @@ package struct BrokerTrial {
     return verdict
   }
 
-  static func makeAccounts(_ count: Int, url: String) throws -> [Int64] {
+  static func makeAccounts(_ count: Int, of user: String = "trial", url: String) throws -> [Int64] {
     let rows = try SQLProbe.run(
       """
       with owner as (
-        insert into candled_app.app_user (name) values ('trial') returning id
+        insert into candled_app.app_user (name) values ('\(user)') returning id
       )
       insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
       select owner.id, 'account ' || n, 'cn', 'CNY', 'trial', 'certain/1'

@@ -30,8 +30,10 @@ package struct FrozenBrokerTrial {
       day: TrialDay.start..<TrialDay.stop)
     defer { pair.end() }
     try pair.open()
-    let accounts = try BrokerTrial.makeAccounts(1, url: pair.world.url)
-    let depositor = Depositor(url: pair.world.url, account: accounts.first ?? 0)
+    let accounts = try (0...pauses).flatMap {
+      try BrokerTrial.makeAccounts(1, of: "user \($0)", url: pair.world.url)
+    }
+    let depositor = Depositor(url: pair.world.url, accounts: accounts)
     try depositor.start()
     defer { depositor.stop() }
     var verdict = ChaosVerdict()
@@ -67,6 +69,8 @@ package struct FrozenBrokerTrial {
     defer { frozen.signal(SIGCONT) }
     do {
       try depositor.awaitAnswer(of: stopped, within: Self.takeOverMillisecondsMax)
+    } catch let ended as DepositorEnded {
+      throw ended
     } catch {
       verdict.complaints.append(
         "no gateway executed within \(Self.takeOverMillisecondsMax) ms of the stop")
@@ -141,7 +145,11 @@ extension DaemonProcess {
   }
 }
 
-/// Pays in one yuan after the other, waiting for each.
+/// It can say nothing of gateways any more.
+private struct DepositorEnded: Error {}
+
+/// Pays in one yuan after the other, waiting for each: into an account of another user before the
+/// bound of a day is reached.
 private final class Depositor: Sendable {
   private struct State {
     var isStopped = false
@@ -152,10 +160,13 @@ private final class Depositor: Sendable {
   }
 
   private let url: String
-  private let account: Int64
+  private let accounts: [Int64]
   private let state = Locked(State())
 
-  init(url: String, account: Int64) { (self.url, self.account) = (url, account) }
+  private static let paymentsOfUserMax = 900
+  private static let pauseMicroseconds: UInt32 = 20_000
+
+  init(url: String, accounts: [Int64]) { (self.url, self.accounts) = (url, accounts) }
 
   var answered: Int { state.withLock { $0.answered } }
 
@@ -177,7 +188,8 @@ private final class Depositor: Sendable {
     let commands = CommandTable(try AppConnection(url: url, application: "depositor"))
     try commands.listenForOutcomes()
     var number = 0
-    while !state.withLock({ $0.isStopped }) {
+    while !state.withLock({ $0.isStopped }), number < accounts.count * Self.paymentsOfUserMax {
+      let account = accounts[number / Self.paymentsOfUserMax]
       number += 1
       let sentAt = MonotonicClock.milliseconds()
       let sent = try commands.send([
@@ -188,6 +200,7 @@ private final class Depositor: Sendable {
       guard case .command(let id, _)? = sent.first else { return }
       while try commands.wait(for: [id], milliseconds: 1_000).isEmpty {}
       state.withLock { ($0.answered, $0.sentAt) = ($0.answered + 1, sentAt) }
+      usleep(Self.pauseMicroseconds)
     }
   }
 
@@ -196,6 +209,7 @@ private final class Depositor: Sendable {
     let answered = answered
     let deadline = MonotonicClock.milliseconds() + milliseconds
     while state.withLock({ $0.sentAt < moment && $0.answered < answered + 2 }) {
+      guard state.withLock({ $0.isRunning }) else { throw DepositorEnded() }
       guard MonotonicClock.milliseconds() < deadline else { throw TrialFailure("no answer") }
       usleep(5_000)
     }
