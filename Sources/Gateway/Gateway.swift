@@ -145,8 +145,8 @@ package struct Gateway: Sendable {
     }
   }
 
-  /// 5 s: a whole market is read in less.
-  private static let quoteLooksMax = 500
+  /// 3 s: a whole market is read in less, with its last quarter of an hour.
+  private static let quoteLooksMax = 300
   private static let quoteLookMilliseconds = 10
 
   /// A daemon that hangs or was stopped writes nothing, and no commit says so; world indexes change

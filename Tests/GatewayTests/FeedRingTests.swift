@@ -29,6 +29,26 @@ import Testing
     }
   }
 
+  @Test("what came before is put before, once, as far as there is room")
+  func prepend() {
+    let ring = FeedRing(bytesMax: 10_000)
+    ring.reset(epoch: 7, seq: 105)
+    for seq in Int64(106)...110 { ring.append(update(seq, second: seq, bytes: 872)) }
+    let older = FeedRing()
+    older.reset(epoch: 7, seq: 90)
+    for seq in Int64(91)...106 { older.append(update(seq, second: seq, bytes: 872)) }
+    ring.prepend(older, through: 104)
+    #expect(seqs(ring.updates(after: 104, epoch: 7)) == nil, "105 would be missing")
+    ring.prepend(older, through: 106)
+    ring.prepend(older, through: 106)
+    #expect(seqs(ring.updates(after: 100, epoch: 7)) == Array(101...110))
+    #expect(seqs(ring.updates(after: 99, epoch: 7)) == nil && ring.size.bytes == 10_000)
+    let other = FeedRing()
+    other.reset(epoch: 8, seq: 1)
+    ring.prepend(other, through: 110)
+    #expect(seqs(ring.updates(after: 100, epoch: 7)) == Array(101...110))
+  }
+
   @Test("another life of the database is not mixed with this one", arguments: [(6, 105), (7, 111)])
   func anotherDatabase(epoch: Int64, seq: Int64) {
     let ring = FeedRing()

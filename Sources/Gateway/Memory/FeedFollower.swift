@@ -4,7 +4,8 @@
 ///     snapshot → publish → change, change, … → (skipped or another database) → snapshot → resync
 ///
 /// With a snapshot it reads the log of the last minutes: clients that were cut off by a restart of
-/// the gateway go on from there. The first snapshot is published before that: quotes do not wait.
+/// the gateway go on from there. Behind the first snapshot that is done while the feed is followed:
+/// quotes do not wait for it.
 ///
 /// A lost connection stops nothing: the last state goes on, marked stale.
 
@@ -30,8 +31,6 @@ package final class FeedFollower: Sendable {
   private static let retryMillisecondsMax = 250
   /// Of the log that is read at once: a minute of the market.
   private static let candlesMax = 6_000
-  /// Of the log that is read at all: four minutes of the market. The feed is followed behind that.
-  private static let logCandlesMax = 24_000
 
   /// - Parameter pool: of its own: who asks for much history must not stop the feed.
   package init(
@@ -72,13 +71,19 @@ package final class FeedFollower: Sendable {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
-    if !memory.state.isLoaded {
+    if memory.state.isLoaded {
+      publish(snapshot, log: try await log(through: snapshot))
+      hasLog.withLock { $0 = true }
+    } else {
       let empty = FeedRing(bytesMax: ring.bytesMax)
       empty.reset(epoch: snapshot.epoch, seq: snapshot.seq)
       publish(snapshot, log: empty)
+      // Where it fails, the feed cannot be followed either, and both are tried again.
+      Task {
+        ring.prepend(try await log(through: snapshot), through: snapshot.seq)
+        hasLog.withLock { $0 = true }
+      }
     }
-    publish(snapshot, log: try await log(through: snapshot))
-    hasLog.withLock { $0 = true }
     return snapshot
   }
 
@@ -136,9 +141,7 @@ package final class FeedFollower: Sendable {
   private func log(through snapshot: FeedSnapshot) async throws(StoreError) -> FeedRing {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
-      try reader.seq(
-        committedSecondsAgo: FeedRing.secondsMax,
-        rowsMax: min(recent.messagesMax, Self.logCandlesMax))
+      try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
     }
     recent.reset(epoch: snapshot.epoch, seq: min(seq, snapshot.seq))
     while seq < snapshot.seq {

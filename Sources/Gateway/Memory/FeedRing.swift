@@ -28,6 +28,22 @@ package final class FeedRing: Sendable {
     /// The first of `updates` that still counts: removing at the front is done in bulk.
     var first = 0
     var bytes = 0
+
+    /// Forgets what is too old, or has no room.
+    mutating func trim(bytesMax: Int) {
+      let oldest = updates.last.map { $0.committedAt.adding(seconds: -FeedRing.secondsMax) }
+      while first < updates.count, let oldest,
+        bytes > bytesMax || updates[first].committedAt < oldest
+      {
+        bytes -= updates[first].bytes
+        horizon = updates[first].seq
+        first += 1
+      }
+      if first > updates.count / 2 {
+        updates.removeFirst(first)
+        first = 0
+      }
+    }
   }
 
   private let contents = Locked(Contents())
@@ -59,18 +75,24 @@ package final class FeedRing: Sendable {
       contents.updates.append(kept)
       contents.bytes += kept.bytes
       contents.last = kept.seq
-      let oldest = kept.committedAt.adding(seconds: -Self.secondsMax)
-      while contents.first < contents.updates.count,
-        contents.bytes > bytesMax || contents.updates[contents.first].committedAt < oldest
-      {
-        contents.bytes -= contents.updates[contents.first].bytes
-        contents.horizon = contents.updates[contents.first].seq
-        contents.first += 1
-      }
-      if contents.first > contents.updates.count / 2 {
-        contents.updates.removeFirst(contents.first)
-        contents.first = 0
-      }
+      contents.trim(bytesMax: bytesMax)
+    }
+  }
+
+  /// Takes what came before its own, as far as it has room.
+  /// - Parameter seq: through which the other one has everything.
+  func prepend(_ other: FeedRing, through seq: Int64) {
+    let older = other.contents.withLock { $0 }
+    contents.withLock { contents in
+      guard older.epoch == contents.epoch, older.horizon < contents.horizon,
+        seq >= contents.horizon
+      else { return }
+      let before = older.updates[older.first...].prefix { $0.seq <= contents.horizon }
+      contents.updates.replaceSubrange(..<contents.first, with: before)
+      contents.first = 0
+      contents.bytes += before.reduce(0) { $0 + $1.bytes }
+      contents.horizon = older.horizon
+      contents.trim(bytesMax: bytesMax)
     }
   }
 
