@@ -10,7 +10,7 @@ from .messages import *  # noqa: F403
 if TYPE_CHECKING:
     from .database import Database
     from .database import open_database as open
-    from .export import load
+    from .parquet_files import load
     from .stream import Stream, connect
     from .tables import Table
 
@@ -21,7 +21,7 @@ _PLACES = {
     "Stream": ("stream", "Stream"),
     "Table": ("tables", "Table"),
     "connect": ("stream", "connect"),
-    "load": ("export", "load"),
+    "load": ("parquet_files", "load"),
     "open": ("database", "open_database"),
 }
 

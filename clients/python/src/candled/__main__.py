@@ -1,4 +1,4 @@
-"""python3 -m candled export: days of candles as Parquet files."""
+"""python3 -m candled export: days of candles as files."""
 
 import argparse
 import os
@@ -34,10 +34,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m candled", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     export = commands.add_parser(
-        "export", help="write candles as Parquet", description=(
-            "Writes DIR/candles-TIMEFRAME/market=NAME/DAY.parquet, one file a market and day. A "
+        "export", help="write days of candles as files", description=(
+            "Writes DIR/candles-TIMEFRAME/market=NAME/DAY.FORMAT, one file a market and day. A "
             "file that already has what the database has is left alone, so an export that was "
-            "interrupted goes on where it was."))
+            "interrupted goes on where it was; after a correction its day is written again."))
     export.add_argument(
         "--day", required=True, metavar="DAY[..DAY]",
         help="a trading day, or the first and the last")
@@ -45,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--from", dest="database", metavar="DATABASE", default=os.environ.get("CANDLED_URL"),
         help="postgresql://… or the folder of a demo (default: $CANDLED_URL)")
+    export.add_argument(
+        "--format", default="parquet", help="parquet, csv or jsonl (default: parquet)")
     export.add_argument("--timeframe", default="1m", help="1m, 5m, …, 1d (default: 1m)")
     export.add_argument("--market", help="cn, us, … (default: every market)")
     export.add_argument("--symbols", help="only these, with commas between them")
@@ -67,12 +69,12 @@ def _export(options: argparse.Namespace) -> int:
         from . import export
         from .database import open_database
     except ImportError as error:
-        raise MissingPackage(f"{error}: pip install 'candled[parquet]'") from error
+        raise MissingPackage(f"{error}: pip install candled") from error
     symbols = options.symbols.split(",") if options.symbols else None
     with open_database(options.database) as database:
         job = export.Export(
             database, options.to, timeframe=options.timeframe, market=options.market,
-            symbols=symbols)
+            symbols=symbols, format=options.format)
         written = False
         for day in days:
             for each in job.day(day):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import ProtocolError
 
-__all__ = ["BATCH_ROWS", "PADDING", "Column", "Decoder", "Places", "gather"]
+__all__ = ["BATCH_ROWS", "PADDING", "Column", "Decoder", "Kind", "Places", "gather"]
 
 Array = NDArray[Any]
 Places = NDArray[np.int64]
@@ -62,7 +62,7 @@ class Column:
     decimals: NDArray[np.uint8] | None = None
     words: tuple[str, ...] = ()
 
-    def taken(self, rows: Array) -> "Column":
+    def taken(self, rows: Array | slice) -> "Column":
         valid = None if self.valid is None else self.valid[rows]
         decimals = None if self.decimals is None else self.decimals[rows]
         return Column(self.kind, self.values[rows], valid, decimals, self.words)

@@ -1,39 +1,24 @@
-"""Days of a market as Parquet files, exact, and the way back.
+"""Days of a market as files, exact: Parquet, CSV or JSON lines.
 
-A file is complete or not there: it is written beside its place, made durable, and renamed. What it
-was made of is in its metadata, so that a second run writes only what lacks or has changed."""
+A file is complete or not there. What it was made of is kept with it, so that a second run writes
+only what lacks or has changed."""
 
-import fcntl
-import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-from pyarrow import parquet
-
-from . import arrow
+from . import text_files
 from .database import Database
-from .errors import BadArgument, CandledError, ConnectionFailed
+from .errors import BadArgument, ConnectionFailed, MissingPackage
+from .files import Format, alone
 from .tables import Table
 
-__all__ = ["Export", "Written", "load"]
+__all__ = ["Export", "Written"]
 
-_MADE_OF = b"candled"
-# Files of version 1 had as many decimals as their day: they are written again.
-_VERSION = 2
-_COMPRESSION_LEVEL = 9
-_TEMPORARY = ".part"
-# A reader that wants few instruments skips the other groups.
-_ROW_GROUP_ROWS = 1 << 18
-# They go in equal steps: differences take less room than a dictionary.
-_DELTA = ["opened_at", "closed_at"]
 # Later corrections are rare; exporting the day again finds them.
 _CORRECTED = timedelta(days=7)
 
@@ -49,12 +34,14 @@ class Written:
 
 
 class Export:
-    """Writes FOLDER/candles-TIMEFRAME/market=NAME/YYYY-MM-DD.parquet, one file a market and day."""
+    """Writes FOLDER/candles-TIMEFRAME/market=NAME/YYYY-MM-DD.FORMAT, one file a market and day.
+    The formats are parquet, csv and jsonl."""
 
     def __init__(
         self, database: Database, folder: str | Path, *, timeframe: str = "1m",
-        market: str | None = None, symbols: Iterable[str] | None = None,
+        market: str | None = None, symbols: Iterable[str] | None = None, format: str = "parquet",
     ) -> None:
+        self._format = _format(format)
         database._check_market(market)
         self._database = database
         self._folder = Path(folder) / f"candles-{timeframe}"
@@ -87,17 +74,17 @@ class Export:
     def write(self, day: date, market: str) -> Written | None:
         """The file of a market's day; None if there are no candles."""
         folder = self._folder / f"market={market}"
-        path = folder / f"{day.isoformat()}.parquet"
+        path = folder / f"{day.isoformat()}.{self._format.suffix}"
         made_of = self._made_of(day, market)
         if made_of["rows"] == 0:
             return None
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
+        with alone(folder):
             if path.exists() and self._has(path, made_of):
                 return Written(path, made_of["rows"], path.stat().st_size, is_new=False)
             table = self._table(day, market)
-            rows, size = _replace(path, table, made_of | {"rows": len(table)})
-        return Written(path, rows, size, is_new=True)
+            self._format.write(path, table, made_of | {"rows": len(table)})
+            return Written(path, len(table), path.stat().st_size, is_new=True)
 
     def _question(self, what: str, day: date, market: str) -> tuple[str, list[Any]]:
         return (
@@ -116,8 +103,8 @@ class Export:
         found = self._database.query(text, *values)
         rows = int(found["rows"][0])
         return {
-            "version": _VERSION, "market": market, "day": day.isoformat(), "timeframe": self._timeframe,
-            "symbols": self._symbols, "rows": rows,
+            "version": self._format.version, "market": market, "day": day.isoformat(),
+            "timeframe": self._timeframe, "symbols": self._symbols, "rows": rows,
             "revisions": int(found["revisions"][0]) if rows else 0, "known": found["known"][0],
         }
 
@@ -126,57 +113,25 @@ class Export:
         return self._database.query(text, *values, exact=True).sorted_by("symbol", "opened_at")
 
     def _has(self, path: Path, made_of: dict[str, Any]) -> bool:
-        try:
-            found = json.loads((parquet.read_schema(path).metadata or {})[_MADE_OF])
-        except (KeyError, ValueError, pyarrow.ArrowException) as error:
-            raise CandledError(f"{path} is not a file of this export: move it away") from error
+        found = self._format.made_of(path)
         if found["symbols"] != made_of["symbols"]:
             raise BadArgument(
                 f"symbols: expected those that {path} has, or another folder, found others")
-        return bool(found == made_of)
+        return found == made_of
 
 
-def load(path: str | Path) -> Table:
-    """The rows of an exported file, their numbers with the digits that the database has."""
-    found = parquet.read_table(path, partitioning=None)
-    zone = found.schema.field("opened_at").type.tz
-    return Table(arrow.columns(found), zone=zone)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One export at a time in a folder; what a killed one left is removed."""
-    with open(folder / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in folder.glob(f".*{_TEMPORARY}"):
-            left.unlink()
-        yield
-
-
-def _replace(path: Path, table: Table, made_of: dict[str, Any]) -> tuple[int, int]:
-    content = arrow.table(table._columns, table.zone, scale=arrow.FILE_SCALE)
-    content = content.replace_schema_metadata({_MADE_OF: json.dumps(made_of).encode()})
-    temporary = path.with_name(f".{path.name}{_TEMPORARY}")
-    with open(temporary, "wb") as file:
-        parquet.write_table(
-            content, file, compression="zstd", compression_level=_COMPRESSION_LEVEL,
-            row_group_size=_ROW_GROUP_ROWS,
-            # Numbers of 16 bytes, mostly zeros, take less room as they are.
-            use_dictionary=[
-                field.name for field in content.schema
-                if field.name not in _DELTA and not pyarrow.types.is_decimal(field.type)],
-            column_encoding={name: "DELTA_BINARY_PACKED" for name in _DELTA},
-            sorting_columns=parquet.SortingColumn.from_ordering(
-                content.schema, [("symbol", "ascending"), ("opened_at", "ascending")]))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+def _format(name: str) -> Format:
+    if name == "csv":
+        return text_files.CSV()
+    if name == "jsonl":
+        return text_files.JSONLines()
+    if name != "parquet":
+        raise BadArgument(f"format: expected parquet, csv or jsonl, found {name!r}")
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    return content.num_rows, path.stat().st_size
+        from .parquet_files import Parquet
+    except ImportError as error:
+        raise MissingPackage(f"{error}: pip install 'candled[parquet]'") from error
+    return Parquet()
 
 
 def follow(export: Export, since: date, every_seconds: float) -> Iterator[Written]:

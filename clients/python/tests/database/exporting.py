@@ -5,10 +5,10 @@ import candled
 from candled.export import Export
 
 
-def export_days(address, folder, days, began=None):
+def export_days(address, folder, days, format, began=None):
     with candled.open(address) as db:
         if began is not None:
             began.set()
-        export = Export(db, folder, market="cn")
+        export = Export(db, folder, market="cn", format=format)
         for day in days:
             export.day(day)

@@ -1,7 +1,9 @@
-"""Days as Parquet, read back by this package, DuckDB and polars."""
+"""Days as files, read back by this package, DuckDB and polars."""
 
 import contextlib
+import csv
 import io
+import json
 import multiprocessing
 import subprocess
 import sys
@@ -23,12 +25,13 @@ from exporting import export_days
 
 DAY = date.fromisoformat(demo.DAY)
 SINCE = DAY - timedelta(days=4)
+FORMATS = ("parquet", "csv", "jsonl")
 BYTES_PER_ROW_MAX = 25
 KILLS = 20
 LAST_DAYS = [DAY - timedelta(days=back) for back in range(7, -1, -1)]
 # Its processes have imported the package already.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["candled.export"])
+PROCESSES.set_forkserver_preload(["candled.export", "candled.parquet_files"])
 START_SECONDS_MAX = 60
 
 
@@ -37,12 +40,12 @@ def command(folder, *more):
             *more]
 
 
-def exported(folder, killed_after=None, behind=0):
+def exported(folder, format, killed_after=None, behind=0):
     """By a process that may be killed, so many seconds after that many files are there; the seconds
     that it took."""
     began = PROCESSES.Event()
     process = PROCESSES.Process(
-        target=export_days, args=(demo.ADDRESS, folder, LAST_DAYS, began))
+        target=export_days, args=(demo.ADDRESS, folder, LAST_DAYS, format, began))
     process.start()
     try:
         if not began.wait(START_SECONDS_MAX):
@@ -72,8 +75,8 @@ class ExportTests(unittest.TestCase):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.db = self.enterContext(demo.opened())
 
-    def file(self):
-        return Path(self.folder) / "candles-1m" / "market=cn" / f"{demo.DAY}.parquet"
+    def file(self, format="parquet"):
+        return Path(self.folder) / "candles-1m" / "market=cn" / f"{demo.DAY}.{format}"
 
     def run_export(self, *more):
         return subprocess.run(command(self.folder, *more), capture_output=True, text=True)
@@ -119,22 +122,42 @@ class ExportTests(unittest.TestCase):
         self.assertEqual(frame.select("symbol", "opened_at", "open", "close", "volume", "turnover")
                          .with_columns(polars.col("symbol").cast(polars.String)).rows(), rows)
 
+    def test_csv_and_json_lines_have_the_same_rows(self):
+        rows = self.expected()
+        for format in ("csv", "jsonl"):
+            written, = Export(self.db, self.folder, format=format).day(DAY)
+            with open(written.path, newline="") as file:
+                found = list(
+                    csv.DictReader(file) if format == "csv" else map(json.loads, file))
+            self.assertEqual((written.rows, len(found)), (len(rows), len(rows)))
+            for place, name in (
+                (2, "open"), (3, "close"), (4, "volume"), (5, "turnover"), (6, "vwap")
+            ):
+                self.assertEqual(
+                    [each[name] or None for each in found],
+                    [None if row[place] is None else f"{row[place]:f}" for row in rows], name)
+            self.assertEqual(
+                [(each["symbol"], each["opened_at"], each["known_from"]) for each in found],
+                [(row[0], row[1].isoformat(), row[8].isoformat()) for row in rows])
+
     def test_a_second_run_writes_only_what_lacks(self):
-        self.run_export("--day", "2026-07-03")
-        both = self.run_export("--day", f"2026-07-03..{demo.DAY}")
-        self.assertEqual(both.returncode, 0, both.stderr)
-        states = {line.split("/")[-1][:10]: line.endswith(", as it was")
-                  for line in both.stdout.splitlines()}
-        self.assertEqual(states, {"2026-07-03": True, demo.DAY: False})
+        for format in FORMATS:
+            self.run_export("--day", "2026-07-03", "--format", format)
+            both = self.run_export("--day", f"2026-07-03..{demo.DAY}", "--format", format)
+            self.assertEqual(both.returncode, 0, both.stderr)
+            states = {line.split("/")[-1][:10]: line.endswith(", as it was")
+                      for line in both.stdout.splitlines()}
+            self.assertEqual(states, {"2026-07-03": True, demo.DAY: False})
 
     def test_a_file_of_older_values_is_written_again(self):
-        export = Export(self.db, self.folder)
-        with unittest.mock.patch.object(
-            export, "_made_of", return_value=export._made_of(DAY, "cn") | {"revisions": -1}
-        ):
-            export.day(DAY)
-        self.assertEqual([each.is_new for each in export.day(DAY)], [True])
-        self.assertEqual([each.is_new for each in export.day(DAY)], [False])
+        for format in FORMATS:
+            export = Export(self.db, self.folder, format=format)
+            with unittest.mock.patch.object(
+                export, "_made_of", return_value=export._made_of(DAY, "cn") | {"revisions": -1}
+            ):
+                export.day(DAY)
+            self.assertEqual([each.is_new for each in export.day(DAY)], [True])
+            self.assertEqual([each.is_new for each in export.day(DAY)], [False])
 
     def test_symbols_are_chosen_and_not_mixed(self):
         asked = self.run_export("--day", demo.DAY, "--symbols", "600000.SH,bj920000")
@@ -149,6 +172,7 @@ class ExportTests(unittest.TestCase):
             (["--day", "2026-07-05"], 66, "no candles of 2026-07-05"),
             (["--day", "yesterday"], 64, "2026-07-06 or 2026-07-01..2026-07-06"),
             (["--day", demo.DAY, "--symbols", "sh60000"], 64, "nearest"),
+            (["--day", demo.DAY, "--format", "xml"], 64, "parquet, csv or jsonl"),
             (["--day", demo.DAY, "--from", "/nowhere"], 69, "/nowhere"),
         ):
             run = self.run_export(*more)
@@ -187,26 +211,28 @@ class ExportTests(unittest.TestCase):
         self.assertEqual(complaints.getvalue(), "candled: no answer; trying again\n")
 
     def test_kill_leaves_no_torn_file_and_a_second_run_completes_it(self):
-        whole = Path(self.folder) / "whole"
-        seconds = min(exported(whole / str(turn)) for turn in range(2))
-        expected = files(whole / "0")
-        self.assertGreater(len(expected), 3)
-        self.assertEqual(files(whole / "1"), expected)
-        left = []
-        for moment in range(KILLS):
-            folder = Path(self.folder) / str(moment)
-            exported(
-                folder, killed_after=(moment + 0.5) / KILLS * seconds / 2, behind=moment % 3)
-            found = files(folder)
-            left.append(len(found))
-            with self.subTest(moment=moment):
-                finished = {name for name in found if not name.endswith(".part")}
-                self.assertEqual({name: found[name] for name in finished},
-                                 {name: expected[name] for name in finished})
-                export_days(demo.ADDRESS, folder, LAST_DAYS)
-                self.assertEqual(files(folder), expected)
-        # Some were killed before the end of all days, and not all before the first.
-        self.assertTrue(any(0 < count < len(expected) for count in left), left)
+        for format in ("parquet", "csv"):
+            home = Path(self.folder) / format
+            seconds = min(exported(home / f"whole{turn}", format) for turn in range(2))
+            expected = files(home / "whole0")
+            self.assertGreater(len(expected), 3)
+            self.assertEqual(files(home / "whole1"), expected)
+            left = []
+            for moment in range(KILLS):
+                folder = home / str(moment)
+                exported(
+                    folder, format, killed_after=(moment + 0.5) / KILLS * seconds / 2,
+                    behind=moment % 3)
+                found = files(folder)
+                left.append(len(found))
+                with self.subTest(format=format, moment=moment):
+                    finished = {name for name in found if not name.endswith(".part")}
+                    self.assertEqual({name: found[name] for name in finished},
+                                     {name: expected[name] for name in finished})
+                    export_days(demo.ADDRESS, folder, LAST_DAYS, format)
+                    self.assertEqual(files(folder), expected)
+            # Some were killed before the end of all days, and not all before the first.
+            self.assertTrue(any(0 < count < len(expected) for count in left), left)
 
     def test_a_file_that_is_being_written_has_no_name_yet(self):
         # What a kill in the middle of the bytes leaves, made on purpose: half of a file.

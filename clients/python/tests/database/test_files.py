@@ -1,5 +1,5 @@
-"""One type a column in all files, whatever the numbers of a day are: read as one table by DuckDB,
-polars and pyarrow, to the digit. Without a database."""
+"""One type a column in all Parquet files, whatever the numbers of a day are: read as one table by
+DuckDB, polars and pyarrow, to the digit. Without a database."""
 
 import random
 import tempfile
@@ -16,7 +16,7 @@ from pyarrow import dataset
 import candled
 from candled import arrow
 from candled.columns import Column
-from candled.export import _replace, load
+from candled.parquet_files import Parquet, load
 from candled.tables import Table
 
 NAMES = ("close", "vwap", "turnover")
@@ -76,7 +76,7 @@ class FilesTests(unittest.TestCase):
              **{name: column(each) for name, each in values.items()}}, zone="Asia/Shanghai")
         path = self.folder / f"market={market}" / f"{day}.parquet"
         path.parent.mkdir(exist_ok=True)
-        _replace(path, table, {})
+        Parquet().write(path, table, {})
         return path
 
     def all_days(self, rows=500):
