@@ -195,7 +195,7 @@ extension StoreReader {
 }
 
 extension PostgresRow {
-  mutating func candleRecord() throws(StoreError) -> CandleRecord {
+  fileprivate mutating func candleRecord() throws(StoreError) -> CandleRecord {
     CandleRecord(
       openedAt: try timestamp(), closedAt: try timestamp(), tradingDay: try day(),
       open: try optionalNumeric(), high: try optionalNumeric(), low: try optionalNumeric(),

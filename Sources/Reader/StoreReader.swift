@@ -84,19 +84,6 @@ package final class StoreReader {
     try connection.execute("begin isolation level repeatable read read only", context: "query")
   }
 
-  /// What is read meanwhile is of one moment.
-  package func whileHolding<Response>(_ body: () throws -> Response) throws -> Response {
-    try holdMoment()
-    do {
-      let response = try body()
-      try connection.execute("commit", context: "query")
-      return response
-    } catch {
-      _ = try? connection.execute("rollback", context: "query")
-      throw error
-    }
-  }
-
   func inOneMoment<Response>(
     _ context: String, body: () throws(StoreError) -> Response
   ) throws(StoreError) -> Response {

@@ -82,14 +82,14 @@ struct QueryCandles: ParsableCommand {
     return query
   }
 
-  static let columns =
+  private static let columns =
     ResultColumn.leading("opened_at", "closed_at", "trading_day")
     + ResultColumn.trailing(
       "open", "high", "low", "close", "volume", "turnover", "trades", "vwap")
     + [ResultColumn("flags"), ResultColumn("revision", alignment: .trailing)]
     + ResultColumn.leading("known_from", "source")
 
-  static func cells(_ candle: CandleRecord) -> [ResultCell] {
+  private static func cells(_ candle: CandleRecord) -> [ResultCell] {
     [
       .moment(candle.openedAt), .moment(candle.closedAt), .day(candle.tradingDay),
       .optional(candle.open), .optional(candle.high), .optional(candle.low),
