@@ -26,7 +26,7 @@ package struct CommandProgram: Sendable {
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try root.parseAsRoot()
-      if Self.drains(command) {
+      if type(of: command) is any DrainsOnSignal.Type {
         ServiceSignals.keep()
       } else {
         ServiceSignals.release()
@@ -39,10 +39,6 @@ package struct CommandProgram: Sendable {
     } catch {
       end(error, of: root)
     }
-  }
-
-  private static func drains(_ command: any ParsableCommand) -> Bool {
-    (command as? any DrainsOnSignal)?.drains == true
   }
 
   private func requireThreads() throws(CommandFailure) {

@@ -12,13 +12,7 @@ import Glibc
 import Platform
 
 /// A command that saves its work when told to stop; the others end as signals end them.
-package protocol DrainsOnSignal {
-  var drains: Bool { get }
-}
-
-extension DrainsOnSignal {
-  package var drains: Bool { true }
-}
+package protocol DrainsOnSignal {}
 
 #if compiler(>=6.3)
   // Safe: written before there is a second thread, only read afterwards. In a section of their own
