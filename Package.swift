@@ -131,6 +131,8 @@ let package = Package(
     module(
       "Commands", ["Market", "Platform", "Operations", "TerminalView", "CLinux", arguments]),
     module("TerminalView", ["Market"]),
+    // What a demo shows of itself.
+    module("DemoView", ["Market", "TerminalView"]),
     module(
       "Ingest",
       [
@@ -159,7 +161,7 @@ let package = Package(
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
-        "TerminalView", "Charts", "Commands", "Platform", "CLinux", arguments, log,
+        "TerminalView", "DemoView", "Charts", "Commands", "Platform", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -272,8 +274,8 @@ let package = Package(
     .testTarget(
       name: "CandledTests",
       dependencies: [
-        "Market", "Journal", "Store", "TerminalView", "ExchangeSimulator", "Ledgers", "Platform",
-        "TestSupport", "TestTraits",
+        "Market", "Journal", "Store", "TerminalView", "DemoView", "ExchangeSimulator", "Ledgers",
+        "Platform", "TestSupport", "TestTraits",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),

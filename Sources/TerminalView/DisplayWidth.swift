@@ -4,8 +4,8 @@
 /// Widths are those of Unicode's East Asian Width (UAX #11): Wide and Fullwidth take two, marks
 /// and formats none, everything else (Ambiguous too, as terminals do by default) one.
 
-enum DisplayWidth {
-  static func of(_ text: String) -> Int {
+package enum DisplayWidth {
+  package static func of(_ text: String) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
@@ -35,19 +35,19 @@ enum DisplayWidth {
 
 extension String {
   /// Filled with blanks up to `columns`; longer texts stay as they are.
-  func padded(columns: Int, alignment: ResultColumn.Alignment) -> String {
+  package func padded(columns: Int, alignment: ResultColumn.Alignment) -> String {
     let blanks = String(repeating: " ", count: max(columns - DisplayWidth.of(self), 0))
     return alignment == .leading ? self + blanks : blanks + self
   }
 
   /// At most `columns` wide; what was cut ends in an ellipsis.
-  func clipped(columns: Int) -> String {
+  package func clipped(columns: Int) -> String {
     if DisplayWidth.of(self) <= columns { return self }
     return prefix(columns: columns - 1) + (columns > 0 ? "…" : "")
   }
 
   /// As much from the front as fits.
-  func prefix(columns: Int) -> String {
+  package func prefix(columns: Int) -> String {
     var kept = String.UnicodeScalarView()
     var left = columns
     for scalar in unicodeScalars {

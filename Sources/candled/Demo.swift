@@ -1,6 +1,7 @@
 import ArgumentParser
 import Commands
 import Commits
+import DemoView
 import EmbeddedPostgres
 import ExchangeSimulator
 import Feeds
@@ -12,7 +13,6 @@ import Market
 import Operations
 import Platform
 import Store
-import TerminalView
 
 /// `candled demo`: a market day on this machine, with nothing to configure.
 struct Demo: AsyncParsableCommand, DrainsOnSignal {

@@ -1,4 +1,5 @@
 import Commands
+import DemoView
 import ExchangeSimulator
 import Feeds
 import History
@@ -7,7 +8,6 @@ import Market
 import Operations
 import Platform
 import Polling
-import TerminalView
 
 /// The days behind a demo's day, filled in as `candled backfill` does it: the simulated exchange
 /// serves them as K-lines and factors, and a response is journaled before its rows are stored.

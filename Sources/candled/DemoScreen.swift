@@ -1,4 +1,5 @@
 import Commands
+import DemoView
 import Feeds
 import Glibc
 import Ingest

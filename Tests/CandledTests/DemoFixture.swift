@@ -1,7 +1,7 @@
 /// Moments of a demo, and a frame taken apart.
 
+import DemoView
 import Market
-import TerminalView
 import Testing
 
 extension DemoSnapshot {

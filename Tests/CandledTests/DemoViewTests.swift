@@ -1,7 +1,7 @@
+import DemoView
 import Market
+import TerminalView
 import Testing
-
-@testable import TerminalView
 
 @Suite struct `The demo's live view` {
   @Test(arguments: [(80, 24), (110, 32), (60, 30), (40, 10)])

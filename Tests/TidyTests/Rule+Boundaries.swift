@@ -55,6 +55,7 @@ extension Rule {
       "Gateway", "Operations", "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
     ],
     "TerminalView": ["Market"],
+    "DemoView": ["Market", "TerminalView"],
     "Ingest": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Commits", "Store",
@@ -74,8 +75,9 @@ extension Rule {
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Reader", "Commits", "Store",
       "Operations",
-      "ExchangeSimulator", "CandledClient", "Charts", "TerminalView", "Ingest", "History",
-      "HTTPServing", "Admin", "Commands", "Platform", "CLinux", "Logging", "ArgumentParser",
+      "ExchangeSimulator", "CandledClient", "Charts", "TerminalView", "DemoView", "Ingest",
+      "History", "HTTPServing", "Admin", "Commands", "Platform", "CLinux", "Logging",
+      "ArgumentParser",
     ],
   ]
 

@@ -11,6 +11,7 @@
 /// from below.
 
 import Market
+import TerminalView
 
 extension DemoSnapshot {
   /// The bytes that draw this moment over the previous frame.

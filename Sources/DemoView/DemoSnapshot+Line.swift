@@ -1,6 +1,7 @@
 /// The view where there is no terminal to draw on: a log, a pipe, CI.
 
 import Market
+import TerminalView
 
 extension DemoSnapshot {
   /// One plain line, without a line feed; meant to be printed once a simulated minute.

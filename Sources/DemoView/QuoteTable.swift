@@ -3,6 +3,7 @@
 /// the columns that say least go first.
 
 import Market
+import TerminalView
 
 struct QuoteTable {
   private let quotes: [DemoQuote]

@@ -1,6 +1,8 @@
 /// A line of the live view before it is bytes: pieces of text with a meaning each. Widths are
 /// counted here, where no escape sequence can confuse them; colour comes last or not at all.
 
+import TerminalView
+
 /// What a piece of text is, and so how it looks. Only the terminal's own sixteen colours: they are
 /// the ones its owner chose.
 enum Style {

@@ -1,4 +1,5 @@
 import Market
+import TerminalView
 
 /// What a demo came to: a few lines that stay on the screen when its view is gone, and in the
 /// folder if it is kept.
