@@ -154,6 +154,14 @@ let package = Package(
         "Operations",
         "Ingest", "HTTPServing", log,
       ]),
+    // What the programs share that run a daemon or its parts: start, errors, backfills.
+    module(
+      "DaemonCommands",
+      [
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Reader", "Commits", "Store", "Operations", "Ingest", "History", "TerminalView",
+        "Commands", "Platform", "CLinux", arguments, log,
+      ]),
     .executableTarget(
       name: "candled",
       dependencies: [
@@ -161,7 +169,8 @@ let package = Package(
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
-        "TerminalView", "DemoView", "Charts", "Commands", "Platform", "CLinux", arguments, log,
+        "TerminalView", "DemoView", "Charts", "Commands", "DaemonCommands", "Platform",
+        arguments, log,
       ],
       swiftSettings: strict),
 

@@ -1,7 +1,7 @@
 import Operations
 import TerminalView
 
-/// What both programs print of their version.
+/// What the programs print of their version.
 extension BuildVersion {
   /// What `version` prints.
   package static func line(of program: String, asJSON json: Bool) -> String {

@@ -1,7 +1,7 @@
 import Operations
 import TerminalView
 
-/// What both programs print of a configuration.
+/// What the programs print of a configuration.
 extension Finding {
   /// Prints the checks as a table, or as one JSON object each.
   /// - Throws: the status of the first that did not pass.

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Commands
+import DaemonCommands
 import Feeds
 import History
 import Market

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Commands
 import Commits
+import DaemonCommands
 import DemoView
 import EmbeddedPostgres
 import ExchangeSimulator
@@ -244,7 +245,7 @@ struct DemoFolder {
   init(_ kept: String?) throws {
     isKept = kept != nil
     if let kept {
-      path = DemoFolder.withoutEndingSlashes(kept)
+      path = KeptDemo.withoutEndingSlashes(kept)
       try make()
       return
     }
@@ -286,13 +287,6 @@ struct DemoFolder {
     if status.st_mode & 0o022 != 0 {
       throw unusable(" is writable by others: run chmod go-w, or name another folder")
     }
-  }
-
-  /// A link with a slash behind it is followed.
-  static func withoutEndingSlashes(_ path: String) -> String {
-    var trimmed = path
-    while trimmed.utf8.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
-    return trimmed
   }
 
   /// A file that only its owner reads.

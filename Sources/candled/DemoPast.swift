@@ -1,4 +1,5 @@
 import Commands
+import DaemonCommands
 import DemoView
 import ExchangeSimulator
 import Feeds

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Commands
+import DaemonCommands
 import Feeds
 import History
 import Market
@@ -39,7 +40,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     let chosen = try symbol.map(BackfillPlanner.resolve)
     try await session.whileOpen {
       try await requestMinutes(of: chosen, by: session)
-      try StandardOutput.write(lines: session.gapCounts(of: chosen))
+      try StandardOutput.write(lines: session.reader().gapCounts(of: chosen))
     }
   }
 

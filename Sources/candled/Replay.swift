@@ -5,6 +5,7 @@ import ArgumentParser
 import Candles
 import Commands
 import Commits
+import DaemonCommands
 import Feeds
 import Glibc
 import History

@@ -1,6 +1,7 @@
 import Admin
 import ArgumentParser
 import Commands
+import DaemonCommands
 import Ingest
 import Logging
 import Operations

@@ -3,6 +3,7 @@
 import Admin
 import ArgumentParser
 import Commands
+import DaemonCommands
 import Feeds
 import Market
 import Operations

@@ -1,6 +1,7 @@
 /// Where the database is: `store.url`, or the private cluster in the state directory.
 
 import Commands
+import DaemonCommands
 import EmbeddedPostgres
 import Ingest
 import Operations

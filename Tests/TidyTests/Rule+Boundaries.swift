@@ -71,12 +71,17 @@ extension Rule {
       "Operations",
       "Ingest", "HTTPServing", "Platform", "CLinux", "Logging",
     ],
+    "DaemonCommands": [
+      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+      "Reader", "Commits", "Store", "Operations", "Ingest", "History", "TerminalView", "Commands",
+      "Platform", "CLinux", "Logging", "ArgumentParser",
+    ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Reader", "Commits", "Store",
       "Operations",
       "ExchangeSimulator", "CandledClient", "Charts", "TerminalView", "DemoView", "Ingest",
-      "History", "HTTPServing", "Admin", "Commands", "Platform", "CLinux", "Logging",
+      "History", "HTTPServing", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
       "ArgumentParser",
     ],
   ]

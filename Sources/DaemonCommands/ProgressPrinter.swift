@@ -8,14 +8,14 @@ import Market
 import Platform
 import TerminalView
 
-final class ProgressPrinter: Sendable {
+package final class ProgressPrinter: Sendable {
   private let isTerminal: Bool
   private let printedAt = Locked<Timestamp?>(nil)
 
   private static let pauseSeconds: Int64 = 30
   private static let barWidth = 24
 
-  init() {
+  package init() {
     let mode = Terminal.mode(of: STDERR_FILENO)
     isTerminal = if case .live = mode { true } else { false }
   }
@@ -25,7 +25,7 @@ final class ProgressPrinter: Sendable {
     show(isTerminal ? Self.bar(progress) + " " + words : words, at: progress.now)
   }
 
-  func show(_ words: String, at now: Timestamp) {
+  package func show(_ words: String, at now: Timestamp) {
     if isTerminal { return StandardError.redraw(words) }
     let isDue = printedAt.withLock { last in
       if let last, now < last.adding(seconds: Self.pauseSeconds) { return false }
@@ -36,7 +36,7 @@ final class ProgressPrinter: Sendable {
   }
 
   /// The last line, which stays.
-  func finish(_ words: String) {
+  package func finish(_ words: String) {
     if isTerminal { StandardError.redraw("") }
     StandardError.writeLine(words)
   }

@@ -11,7 +11,7 @@ import Transport
 /// modules below pass; the end of the process asks here.
 extension CommandFailure {
   /// nil for an error that is none of those, such as ArgumentParser's.
-  init?(of error: any Error) {
+  package init?(of error: any Error) {
     switch error {
     case let error as EmbeddedServerError:
       self.init(

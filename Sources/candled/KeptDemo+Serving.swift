@@ -1,5 +1,6 @@
 import Commands
 import Commits
+import DaemonCommands
 import EmbeddedPostgres
 import Feeds
 import Glibc
@@ -7,22 +8,9 @@ import Ingest
 import Operations
 import Store
 
-/// The folder of a demo that was kept: its database can be opened again, without polling.
-struct KeptDemo {
-  let path: String
-
-  /// What came of it; the file also tells such a folder from a daemon's.
-  static let summaryName = "demo.txt"
+/// A kept demo's database, opened again without polling.
+extension KeptDemo {
   private static let summaryBytesMax = 4_096
-
-  init(_ path: String) { self.path = DemoFolder.withoutEndingSlashes(path) }
-
-  var isThere: Bool { access(summaryPath, F_OK) == 0 }
-
-  /// Why it cannot be asked; nil if it is no demo's folder.
-  var closedSentence: String? {
-    isThere ? "\(path) holds a closed demo: `candled demo --open \(path)` opens it" : nil
-  }
 
   /// Runs its PostgreSQL until a signal.
   func serve() async throws {
@@ -53,8 +41,6 @@ struct KeptDemo {
     if isOpen { return }
     for await _ in signals { return }
   }
-
-  private var summaryPath: String { path + "/" + Self.summaryName }
 
   /// Without control characters: it goes to a terminal.
   private func summary() throws(CommandFailure) -> String {

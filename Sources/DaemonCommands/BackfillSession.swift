@@ -1,5 +1,5 @@
-/// The parts that `candled backfill` and `candled gaps --fill` share: a database that is up, a
-/// writer beside the daemon's, the source's requests and the progress on standard error.
+/// The parts that `candled backfill`, `candled gaps --fill` and a demo share: a database that is up,
+/// a writer beside the daemon's, the source's requests and the progress on standard error.
 
 import Candles
 import Commands
@@ -18,7 +18,7 @@ import Store
 import TerminalView
 import Transport
 
-final class BackfillSession {
+package final class BackfillSession {
   private let settings: Settings
   private let credentials: SourceCredentials
   private let log: Logger
@@ -35,7 +35,7 @@ final class BackfillSession {
 
   /// Root becomes the owner of the state directory.
   /// - Throws: a configuration whose keys cannot be read, `FolderOwner`'s failure.
-  init(_ settings: Settings) throws {
+  package init(_ settings: Settings) throws {
     self.settings = settings
     let credentials = try SourceCredentials(settings)
     let mask = SecretMask()
@@ -54,7 +54,7 @@ final class BackfillSession {
 
   /// Does `work` with a database that is up, and leaves it as it was found.
   /// - Parameter starting: false does it without one rather than start the private cluster.
-  func whileOpen(starting: Bool = true, work: () async throws -> Void) async throws {
+  package func whileOpen(starting: Bool = true, work: () async throws -> Void) async throws {
     do {
       try await open(starting: starting)
       try await work()
@@ -91,14 +91,14 @@ final class BackfillSession {
   }
 
   /// All of one source that the database knows.
-  func symbols(of source: Source?) throws -> [Symbol] {
+  package func symbols(of source: Source?) throws -> [Symbol] {
     guard isOpen else {
       throw CommandFailure(
         status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
     }
     let source = source ?? .live
     let bars = SourceRegistry.definition(of: source).bars
-    let found = try StoreReader(url: url).instruments(of: source.instruments)
+    let found = try reader().instruments(of: source.instruments)
       .filter { bars?.isRequestable($0) == true }
     guard !found.isEmpty else {
       throw CommandFailure(
@@ -107,29 +107,28 @@ final class BackfillSession {
     return found
   }
 
-  func gapCounts(of symbol: Symbol?) throws -> [String] {
-    try StoreReader(url: url).gapCounts(of: symbol)
-  }
+  /// Of this session's database.
+  package func reader() throws -> StoreReader { try StoreReader(url: url) }
 
   // MARK: - Work
 
   /// With the calendar and the time of now.
-  var planner: BackfillPlanner {
+  package var planner: BackfillPlanner {
     BackfillPlanner(settings, credentials: credentials, calendar: calendar, now: clock.now)
   }
 
   /// How far the chunks of a plan are stored, by name; empty without a database.
-  func done(_ plan: BackfillPlan) async throws -> [String: TradingDay] {
+  package func done(_ plan: BackfillPlan) async throws -> [String: TradingDay] {
     guard isOpen else { return [:] }
     return try await writer.doneChunks(plan.chunks.map(\.name)).mapValues(\.through)
   }
 
-  func repairs(of symbol: Symbol?) async throws -> BackfillSchedule {
+  package func repairs(of symbol: Symbol?) async throws -> BackfillSchedule {
     let candidates = try await writer.repairCandidates(from: planner.firstRepairDay)
     return planner.repairs(candidates, of: symbol)
   }
 
-  func budget(of source: Source) -> CommandBudget {
+  package func budget(of source: Source) -> CommandBudget {
     CommandBudget(
       of: source, settings: settings,
       besideDaemon: JournalIdentity.isHeld(in: settings.journalPath))
@@ -154,7 +153,7 @@ final class BackfillSession {
   /// - Parameter resumption: how to go on with what is left.
   /// - Throws: `temporaryFailure` if something was given up, it was stopped early, or another
   ///   command sends requests to the same source.
-  func run(
+  package func run(
     _ schedule: BackfillSchedule, source: Source, journal name: String, resumption: String
   ) async throws {
     let lock = try acquireSourceLock(to: source)
@@ -184,7 +183,7 @@ final class BackfillSession {
 
   /// The same without a word, at a pace of the caller's.
   /// - Parameter stoppable: is given what ends it early, before it begins.
-  func perform(
+  package func perform(
     _ schedule: BackfillSchedule, of source: Source, journal name: String,
     line: PacedQueueConfiguration, stoppable: (@escaping @Sendable () -> Void) throws -> Void,
     report: @Sendable (BackfillProgress) -> Void
