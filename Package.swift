@@ -45,6 +45,7 @@ let package = Package(
   name: "candled",
   products: [
     .executable(name: "candled", targets: ["candled"]),
+    .executable(name: "candled-demo", targets: ["candled-demo"]),
     .executable(name: "candled-gateway", targets: ["candled-gateway"]),
     .library(name: "CandledClient", targets: ["CandledClient"]),
   ],
@@ -165,12 +166,19 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
-        "Postgres", "Reader", "Commits", "Store",
-        "Operations",
-        "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
-        "TerminalView", "DemoView", "Charts", "Commands", "DaemonCommands", "Platform",
+        "Market", "Candles", "Feeds", "Journal", "Transport", "EmbeddedPostgres", "Postgres",
+        "Reader", "Commits", "Store", "Operations", "Ingest", "History", "HTTPServing", "Admin",
+        "CandledClient", "TerminalView", "Charts", "Commands", "DaemonCommands", "Platform",
         arguments, log,
+      ],
+      swiftSettings: strict),
+    // A simulated exchange and the daemon's parts in one process.
+    .executableTarget(
+      name: "candled-demo",
+      dependencies: [
+        "Market", "Feeds", "Polling", "EmbeddedPostgres", "Commits", "Store", "Operations",
+        "Ingest", "History", "HTTPServing", "ExchangeSimulator", "TerminalView", "DemoView",
+        "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),
 

@@ -15,7 +15,7 @@ package struct KeptDemo: Sendable {
 
   /// Why it cannot be queried; nil if it is no demo's folder.
   package var closedSentence: String? {
-    isThere ? "\(path) holds a closed demo: `candled demo --open \(path)` opens it" : nil
+    isThere ? "\(path) holds a closed demo: `candled-demo --open \(path)` opens it" : nil
   }
 
   /// A link with a slash behind it is followed.

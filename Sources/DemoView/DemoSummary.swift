@@ -53,7 +53,7 @@ package struct DemoSummary: Sendable {
       return lines + [("data", "discarded; --keep FOLDER keeps it")]
     }
     return lines + [
-      ("data", "saved in \(folder)"), ("", "candled demo --open \(folder) shows it again"),
+      ("data", "saved in \(folder)"), ("", "candled-demo --open \(folder) shows it again"),
     ]
   }
 

@@ -23,13 +23,13 @@ struct Candled: AsyncParsableCommand {
       EXIT STATUS:
       """ + exitStatuses,
       examples: [
-        "candled demo": "a simulated market day in six minutes, without network",
+        "candled-demo": "a simulated market day in six minutes, without network",
         "candled run --config candled.toml": "run the daemon",
         "candled query candles sh600519 --limit 10": "the newest ten minutes",
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Demo.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
+      Run.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
       Watch.self, Gaps.self, BackfillCommand.self, Replay.self, Decode.self, SchemaCommand.self,
       Config.self, Version.self,
     ]

@@ -12,7 +12,7 @@ import Testing
 
   @Test func `the wheel answers, follows, exports and runs the tutorial`() throws {
     let run = try PythonScript.run(
-      "clients/python/tests/database/run.py", [BuiltBinary.path], secondsMax: Self.secondsMax)
+      "clients/python/tests/database/run.py", [BuiltBinary.demo], secondsMax: Self.secondsMax)
     #expect(run.status == 0 && run.output.contains("\nOK"), "\(run.output)")
   }
 

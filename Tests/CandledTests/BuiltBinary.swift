@@ -21,6 +21,7 @@ struct BuiltBinary {
   }
 
   static let path = beside("candled")
+  static let demo = beside("candled-demo")
   static let gateway = beside("candled-gateway")
 
   /// Where the tests were built: `.build/…` of `.build/…/candledPackageTests.xctest`.
@@ -53,6 +54,10 @@ struct BuiltBinary {
       arguments, input: input, output: output.descriptor, under: conditions)
     return Run(
       status: status.code, output: try output.text(), errors: status.errors)
+  }
+
+  static func runDemo(_ arguments: String...) throws -> Run {
+    try run(arguments, under: Conditions(program: demo))
   }
 
   /// With nobody at the other end of standard output.
@@ -158,6 +163,10 @@ final class RunningBinary {
     child = try BuiltBinary.spawn(
       arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1],
       under: BuiltBinary.Conditions(program: program, environment: environment))
+  }
+
+  static func demo(_ arguments: String...) throws -> RunningBinary {
+    try RunningBinary(arguments, program: BuiltBinary.demo)
   }
 
   deinit {

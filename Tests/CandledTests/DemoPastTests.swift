@@ -31,10 +31,9 @@ private struct DemoWithPast {
       seed: 1, instruments: Self.instruments, days: [day],
       earlierDays: SimulatedHistory.tradingDays(Self.days, through: day.advanced(by: -1)),
       earlierMinuteDays: 5)
-    demo = try RunningBinary([
-      "demo", "--days", "\(Self.days)", "--instruments", "\(Self.instruments)", "--speed", "1",
-      "--keep", self.folder,
-    ])
+    demo = try RunningBinary.demo(
+      "--days", "\(Self.days)", "--instruments", "\(Self.instruments)", "--speed", "1",
+      "--keep", self.folder)
     #expect(demo.logContains("look inside"), "\(demo.captured)")
     #expect(demo.captured.contains("30 days behind it: 30 instruments, "), "\(demo.captured)")
   }
@@ -128,7 +127,7 @@ private struct DemoWithPast {
   }
 
   @Test func `ends while they are filled in, and nothing of it stays`() throws {
-    let demo = try RunningBinary(["demo", "--days", "250", "--instruments", "3000"])
+    let demo = try RunningBinary.demo("--days", "250", "--instruments", "3000")
     #expect(demo.logContains("days behind it: "), "\(demo.captured)")
     let folder = try #require(demo.captured.firstMatch(of: #/(/tmp/candled-demo-\w+)/#)?.1)
     demo.signal(SIGINT)
@@ -138,7 +137,7 @@ private struct DemoWithPast {
 
   @Test(arguments: ["-1", "251", "many"])
   func `takes a number of days that it can have`(days: String) throws {
-    let run = try BuiltBinary.run(["demo", "--days=\(days)"])
+    let run = try BuiltBinary.runDemo("--days=\(days)")
     #expect(run.status == 64 && run.errors.contains("--days"), "\(run.errors)")
   }
 }

@@ -5,12 +5,11 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite(.ownThread) struct `candled demo` {
+@Suite(.ownThread) struct `candled-demo` {
   /// Ten minutes a second: long enough to be asked, and stopped, before its close.
   private func start(in folder: String) throws -> RunningBinary {
-    let demo = try RunningBinary([
-      "demo", "--speed", "600", "--instruments", "15", "--days", "0", "--keep", folder,
-    ])
+    let demo = try RunningBinary.demo(
+      "--speed", "600", "--instruments", "15", "--days", "0", "--keep", folder)
     // Its first line comes with the first candle, later ones a minute apart.
     #expect(demo.logContains("sweeps "), "\(demo.captured)")
     return demo
@@ -37,11 +36,11 @@ import Testing
     #expect(demo.captured.contains("data          saved in \(folder)\n"), "\(demo.captured)")
     for command in [["query", "latest"], ["status"]] {
       let closed = try ask(command[0], command.dropFirst().first ?? "--json", folder: folder)
-      #expect(closed.status == 69 && closed.errors.contains("`candled demo --open \(folder)`"))
+      #expect(closed.status == 69 && closed.errors.contains("`candled-demo --open \(folder)`"))
     }
-    let twice = try BuiltBinary.run(["demo", "--keep", folder])
+    let twice = try BuiltBinary.runDemo("--keep", folder)
     #expect(twice.status == 73 && twice.errors.contains("already holds a demo"), "\(twice.errors)")
-    let open = try RunningBinary(["demo", "--open", folder])
+    let open = try RunningBinary.demo("--open", folder)
     #expect(open.logContains("Ctrl-C stops its PostgreSQL"), "\(open.captured)")
     #expect(
       open.captured.contains("certificates  none yet") && open.captured.contains("psql 'host="))
@@ -64,13 +63,20 @@ import Testing
     demo.signal(SIGINT)
     #expect(try demo.ended() == 75, "\(demo.captured)")
     #expect(demo.captured.contains("  NOT SAVED     "), "\(demo.captured)")
-    #expect(demo.captured.contains("candled: not saved: "), "\(demo.captured)")
+    #expect(demo.captured.contains("candled-demo: not saved: "), "\(demo.captured)")
+  }
+
+  @Test func `has a help with examples, and a version`() throws {
+    let help = try BuiltBinary.runDemo("--help")
+    #expect(help.status == 0 && help.output.contains("\nEXAMPLES:\n  candled-demo\n"))
+    let version = try BuiltBinary.runDemo("--version")
+    #expect(version.status == 0 && version.output.hasPrefix("0."), "\(version.output)")
   }
 
   @Test func `that was never kept cannot be opened`() throws {
-    let run = try BuiltBinary.run(["demo", "--open", "/tmp/candled-none"])
+    let run = try BuiltBinary.runDemo("--open", "/tmp/candled-none")
     #expect(run.status == 66 && run.errors.contains("holds no kept demo"), "\(run.errors)")
-    let both = try BuiltBinary.run(["demo", "--open", "/tmp/a", "--keep", "/tmp/b"])
+    let both = try BuiltBinary.runDemo("--open", "/tmp/a", "--keep", "/tmp/b")
     #expect(both.status == 64 && both.errors.contains("exclude each other"))
   }
 }

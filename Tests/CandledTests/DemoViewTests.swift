@@ -105,7 +105,7 @@ import Testing
           candles       1,296,000, gaps 3, revisions 0, rejected rows 7
           rows          296,000 quotes, 2,368 a second
           data          saved in /tmp/day
-                        candled demo --open /tmp/day shows it again
+                        candled-demo --open /tmp/day shows it again
 
         """)
   }

@@ -66,14 +66,16 @@ import Testing
       "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups",
       "/usr/bin/prlimit", "--nproc=\(threads)",
     ]
-    for command in [
-      ["run", "--set", "store.url=postgresql://candled@127.0.0.1:1/none"], ["demo"],
-      ["watch", "--set", "store.url=postgresql://candled@127.0.0.1:1/none"],
-    ] {
+    let store = ["--set", "store.url=postgresql://candled@127.0.0.1:1/none"]
+    let commands: [(program: String, name: String, arguments: [String])] = [
+      (BuiltBinary.path, "candled", ["run"] + store), (BuiltBinary.demo, "candled-demo", []),
+      (BuiltBinary.path, "candled", ["watch"] + store),
+    ]
+    for (program, name, arguments) in commands {
       let run = try BuiltBinary.run(
-        command, under: BuiltBinary.Conditions(launcher: launcher))
-      #expect(run.status == 75, "\(command): \(run.errors)")
-      let sentence = "candled: too few threads: the system gives \(threads - 1) of "
+        arguments, under: BuiltBinary.Conditions(program: program, launcher: launcher))
+      #expect(run.status == 75, "\(name) \(arguments): \(run.errors)")
+      let sentence = "\(name): too few threads: the system gives \(threads - 1) of "
       #expect(run.errors.hasPrefix(sentence), "\(run.errors)")
     }
     // What needs no second thread does its work.

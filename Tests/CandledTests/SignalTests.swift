@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `ends a demo, and nothing of it stays`() throws {
-    let demo = try RunningBinary(["demo", "--speed", "600", "--instruments", "30", "--days", "0"])
+    let demo = try RunningBinary.demo("--speed", "600", "--instruments", "30", "--days", "0")
     #expect(demo.logContains("look inside"), "\(demo.captured)")
     let folder = try #require(demo.captured.firstMatch(of: #/(/tmp/candled-demo-\w+)/#)?.1)
     demo.signal(SIGINT)

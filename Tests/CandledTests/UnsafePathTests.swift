@@ -43,9 +43,9 @@ import Testing
     let link = folder + "/link"
     #expect(symlink(target, link) == 0)
     for spelling in [link, link + "/"] {
-      let demo = try BuiltBinary.run(["demo", "--keep", spelling])
+      let demo = try BuiltBinary.runDemo("--keep", spelling)
       #expect(demo.status == 73, "\(demo.errors)")
-      #expect(demo.errors == "candled: \(link) is a symbolic link: name a folder\n")
+      #expect(demo.errors == "candled-demo: \(link) is a symbolic link: name a folder\n")
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
   }
@@ -54,17 +54,17 @@ import Testing
     let kept = folder + "/kept"
     #expect(mkdir(kept, 0o700) == 0)
     #expect(mkfifo(kept + "/demo.txt", 0o600) == 0)
-    let pipe = try BuiltBinary.run(["demo", "--open", kept])
-    #expect(pipe.status == 66 && pipe.errors == "candled: \(kept)/demo.txt is not a file\n")
+    let pipe = try BuiltBinary.runDemo("--open", kept)
+    #expect(pipe.status == 66 && pipe.errors == "candled-demo: \(kept)/demo.txt is not a file\n")
     #expect(unlink(kept + "/demo.txt") == 0 && symlink("/etc/hostname", kept + "/demo.txt") == 0)
-    let link = try BuiltBinary.run(["demo", "--open", kept])
-    #expect(link.status == 66 && link.errors.hasPrefix("candled: \(kept)/demo.txt: "))
+    let link = try BuiltBinary.runDemo("--open", kept)
+    #expect(link.status == 66 && link.errors.hasPrefix("candled-demo: \(kept)/demo.txt: "))
     #expect(chmod(kept, 0o777) == 0)
-    let open = try BuiltBinary.run(["demo", "--open", kept])
+    let open = try BuiltBinary.runDemo("--open", kept)
     #expect(
       open.status == 66
         && open.errors
-          == "candled: \(kept) is writable by others: run chmod go-w, or name another folder\n"
+          == "candled-demo: \(kept) is writable by others: run chmod go-w, or name another folder\n"
     )
     #expect(try FileManager.default.contentsOfDirectory(atPath: kept) == ["demo.txt"])
   }
@@ -72,18 +72,18 @@ import Testing
   @Test func `of a folder that others may change keeps no demo`() throws {
     let open = folder + "/open"
     #expect(mkdir(open, 0o700) == 0 && chmod(open, 0o777) == 0)
-    let demo = try BuiltBinary.run(["demo", "--keep", open])
+    let demo = try BuiltBinary.runDemo("--keep", open)
     #expect(demo.status == 73)
     #expect(
       demo.errors
-        == "candled: \(open) is writable by others: run chmod go-w, or name another folder\n")
+        == "candled-demo: \(open) is writable by others: run chmod go-w, or name another folder\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
   }
 
   @Test func `of a folder that is not there keeps a demo, folders above it included`() throws {
     let kept = folder + "/new/above/kept"
-    let demo = try RunningBinary(
-      ["demo", "--keep", kept, "--speed", "600", "--instruments", "30", "--days", "0"])
+    let demo = try RunningBinary.demo(
+      "--keep", kept, "--speed", "600", "--instruments", "30", "--days", "0")
     #expect(demo.logContains("look inside"), "\(demo.captured)")
     demo.signal(SIGINT)
     #expect(try demo.ended() == 0, "\(demo.captured)")
@@ -94,9 +94,10 @@ import Testing
   func `of another user's folder keeps no demo`() throws {
     let foreign = folder + "/foreign"
     #expect(mkdir(foreign, 0o755) == 0 && chown(foreign, 61_000, 61_000) == 0)
-    let demo = try BuiltBinary.run(["demo", "--keep", foreign])
+    let demo = try BuiltBinary.runDemo("--keep", foreign)
     #expect(demo.status == 73)
-    #expect(demo.errors == "candled: \(foreign) belongs to another user: name another folder\n")
+    #expect(
+      demo.errors == "candled-demo: \(foreign) belongs to another user: name another folder\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: foreign) == [])
   }
 
@@ -105,7 +106,7 @@ import Testing
     let kept = folder + "/above/kept"
     #expect(mkdir(folder + "/above", 0o755) == 0)
     #expect(mkdir(kept, 0o755) == 0 && symlink(file, kept + "/mairui.key") == 0)
-    let demo = try BuiltBinary.run(["demo", "--keep", kept])
+    let demo = try BuiltBinary.runDemo("--keep", kept)
     #expect(demo.status == 73, "\(demo.errors)")
     #expect(demo.errors.contains("\(kept)/mairui.key: Too many levels of symbolic links"))
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "precious")

@@ -8,6 +8,7 @@ import Testing
 struct VersionTests {
   private static let tools = [
     "candled": #"[ "$1" != version ] || echo '{"version":"0.1.0"}'"#,
+    "candled-demo": "",
     "candled-gateway": "",
     "strip": #"cp "$3" "$2""#,
     "dpkg-shlibdeps": "echo shlibs:Depends=libc6",

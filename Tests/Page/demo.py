@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A demo with its gateway, for whatever looks at the page:
 
-  python3 demo.py CANDLED [OPTION…]               prints the environment that browser.py reads, as a
+  python3 demo.py PROGRAM [OPTION…]               prints the environment that browser.py reads, as a
                                                   line of JSON; ends with its standard input
-  python3 demo.py CANDLED [OPTION…] -- COMMAND…   runs a command in it
+  python3 demo.py PROGRAM [OPTION…] -- COMMAND…   runs a command in it
 
-Options are those of `candled demo`."""
+PROGRAM is a built candled-demo, options are its own."""
 
 import contextlib
 import json
@@ -24,10 +24,10 @@ PAGE = re.compile(r"^page: http://127\.0\.0\.1:(\d+)/#token=(cndl_\S+)$")
 
 
 @contextlib.contextmanager
-def running(candled, *options):
+def running(program, *options):
     """Yields the environment once the gateway is there."""
     demo = subprocess.Popen(
-        [candled, "demo", "--gateway", *(options or OPTIONS)], stdin=subprocess.DEVNULL,
+        [program, "--gateway", *(options or OPTIONS)], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, text=True)
     try:
         lines = []

@@ -51,7 +51,7 @@ private struct PageDemo {
     process.executableURL = URL(filePath: PythonScript.Interpreter.debian.path)
     process.arguments = [
       PythonScript.root.appending(path: "Tests/Page/demo.py").path,
-      folder.appending(path: "candled").path,
+      folder.appending(path: "candled-demo").path,
     ]
     process.standardInput = input
     process.standardOutput = output

@@ -158,7 +158,8 @@ private struct CommandTree {
   var children: [String]
 
   static func leaves() throws -> [(path: String, abstract: String)] {
-    try leaves(of: "Candled", in: "candled") + leaves(of: "CandledGateway", in: "candled-gateway")
+    try leaves(of: "Candled", in: "candled") + leaves(of: "CandledDemo", in: "candled-demo")
+      + leaves(of: "CandledGateway", in: "candled-gateway")
   }
 
   private static func leaves(

@@ -77,12 +77,15 @@ extension Rule {
       "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
     "candled": [
-      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-      "Postgres", "Reader", "Commits", "Store",
-      "Operations",
-      "ExchangeSimulator", "CandledClient", "Charts", "TerminalView", "DemoView", "Ingest",
-      "History", "HTTPServing", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
-      "ArgumentParser",
+      "Market", "Candles", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+      "Reader", "Commits", "Store", "Operations", "CandledClient", "Charts", "TerminalView",
+      "Ingest", "History", "HTTPServing", "Admin", "Commands", "DaemonCommands", "Platform",
+      "Logging", "ArgumentParser",
+    ],
+    "candled-demo": [
+      "Market", "Feeds", "Polling", "EmbeddedPostgres", "Commits", "Store", "Operations",
+      "ExchangeSimulator", "TerminalView", "DemoView", "Ingest", "History", "HTTPServing",
+      "Commands", "DaemonCommands", "Platform", "Logging", "ArgumentParser",
     ],
   ]
 
@@ -92,7 +95,7 @@ extension Rule {
   /// Foundation costs memory, start-up and exactness; the hot path does without.
   static let foundationUsers: Set<String> = [
     "Operations", "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "Gateway", "candled",
-    "candled-gateway",
+    "candled-demo", "candled-gateway",
   ]
 
   static let imports = Rule(name: "imports point down only") { file in

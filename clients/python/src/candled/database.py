@@ -32,7 +32,7 @@ _REFUSED = "22023"
 
 def open_database(target: str, *, zone: str = "Asia/Shanghai") -> "Database":
     """Connects to a database by its URL, "postgresql://alice@db.example/candled", or to that of a
-    demo by its folder, which `candled demo --keep FOLDER` or `--open FOLDER` serves.
+    demo by its folder, which `candled-demo --keep FOLDER` or `--open FOLDER` serves.
 
     `zone` is where times without an offset are meant, and how results show theirs.
     """
@@ -270,7 +270,7 @@ def _address(target: str) -> str:
     if not any(folder.glob(".s.PGSQL.*[0-9]")):
         raise ConnectionFailed(
             f"nothing serves {target}: expected postgresql://… or the folder of a demo that "
-            f"runs, see candled demo --open {target}")
+            f"runs, see candled-demo --open {target}")
     return make_conninfo(
         host=str(folder.resolve()), port=5432, dbname="candled", user="candled_reader")
 

@@ -1,8 +1,8 @@
 """Makes a demo's database and a wheel, and runs the tests of this folder with both.
 
-    run.py CANDLED
+    run.py PROGRAM
 
-CANDLED is the program. The wheel is built by script/package and installed in a virtual environment of
+PROGRAM is a built candled-demo. The wheel is built by script/package and installed in a virtual environment of
 its own, which takes the other packages from the Python that runs this."""
 
 import contextlib
@@ -22,19 +22,19 @@ SPEED = "0"
 
 
 @contextlib.contextmanager
-def served(candled, folder):
+def served(program, folder):
     """A whole day, then its database until the end of the block."""
     options = ["--speed", SPEED, "--instruments", "20", "--days", "8", "--keep", folder]
     made = subprocess.run(
-        [candled, "demo", *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        [program, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if made.returncode != 0:
-        sys.exit(f"candled demo ended with {made.returncode}: {made.stdout}{made.stderr}")
+        sys.exit(f"candled-demo ended with {made.returncode}: {made.stdout}{made.stderr}")
     server = subprocess.Popen(
-        [candled, "demo", "--open", folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [program, "--open", folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         text=True)
     try:
         if not any("Ctrl-C stops" in line for line in server.stdout):
-            sys.exit("candled demo --open opened nothing")
+            sys.exit("candled-demo --open opened nothing")
         yield
     finally:
         server.send_signal(signal.SIGINT)

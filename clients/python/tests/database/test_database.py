@@ -115,7 +115,7 @@ class DatabaseTests(unittest.TestCase):
             self.db.candles(SYMBOL, newest=1)["clsoe"]
         with self.assertRaisesRegex(candled.QueryFailed, "nosuch"):
             self.db.query("select nosuch")
-        with self.assertRaisesRegex(candled.ConnectionFailed, "candled demo --open /nowhere"):
+        with self.assertRaisesRegex(candled.ConnectionFailed, "candled-demo --open /nowhere"):
             candled.open("/nowhere")
         self.assertEqual(len(self.db.candles(SYMBOL, newest=1)), 1)
 

@@ -6,7 +6,6 @@ import DemoView
 import EmbeddedPostgres
 import ExchangeSimulator
 import Feeds
-import FoundationEssentials
 import Glibc
 import Ingest
 import Logging
@@ -15,9 +14,10 @@ import Operations
 import Platform
 import Store
 
-/// `candled demo`: a market day on this machine, with nothing to configure.
-struct Demo: AsyncParsableCommand, DrainsOnSignal {
+/// `candled-demo`: a market day on this machine, with nothing to configure.
+struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
+    commandName: "candled-demo",
     abstract: "Run a simulated market day into a private PostgreSQL.",
     discussion: Help.discussion(
       """
@@ -31,13 +31,14 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       was not saved.
       """,
       examples: [
-        "candled demo": "300 instruments at 60 times the speed",
-        "candled demo --instruments 5400 --speed 10": "the whole market",
-        "candled demo --days 250": "with a year behind it",
-        "candled demo --date 2026-07-03 --keep /tmp/day": "another day, and keep its database",
-        "candled demo --gateway": "with candled-gateway beside it, for curl and browsers",
-        "candled demo --open /tmp/day": "open the database of a kept demo, without polling",
-      ]))
+        "candled-demo": "300 instruments at 60 times the speed",
+        "candled-demo --instruments 5400 --speed 10": "the whole market",
+        "candled-demo --days 250": "with a year behind it",
+        "candled-demo --date 2026-07-03 --keep /tmp/day": "another day, and keep its database",
+        "candled-demo --gateway": "with candled-gateway beside it, for curl and browsers",
+        "candled-demo --open /tmp/day": "open the database of a kept demo, without polling",
+      ]),
+    version: BuildVersion.current)
 
   @Option(
     help: "Simulated seconds per real second; 0: as fast as the machine can, with nothing missed.")
@@ -100,7 +101,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     if let keep, KeptDemo(keep).isThere {
       throw CommandFailure(
         status: .cannotCreate,
-        sentence: "\(keep) already holds a demo: open it with `candled demo --open \(keep)`, or "
+        sentence: "\(keep) already holds a demo: open it with `candled-demo --open \(keep)`, or "
           + "name another folder")
     }
     let folder = try DemoFolder(keep)
@@ -147,7 +148,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let world = World(url: exchange.url, symbols: market.symbols, folder: folder)
     // In silence but for what fails.
     let session = try BackfillSession(
-      settings(in: world, "clock.mode=scaled", "clock.start=\(past.now)", "log.level=error"))
+      settings(
+        in: world,
+        adding: "clock.mode=scaled", "clock.start=\(past.now)", "log.level=error"))
     if folder.isKept {
       _ = try folder.write("demo of \(day): not ended\n", to: KeptDemo.summaryName)
     }
@@ -157,12 +160,12 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     try server.gatherStatistics()
     let gateway = try gateway ? DemoGateway(folder: folder) : nil
     defer { gateway?.stop() }
-    let start = Timestamp(day: day, secondOfDay: Demo.startSecondOfDay)
+    let start = Timestamp(day: day, secondOfDay: Self.startSecondOfDay)
     let clock: EngineClock =
       speed == 0 ? .stepped(start: start) : .scaled(from: start, speed: Int64(speed))
     time.withLock { $0 = clock }
     let settings = try settings(
-      in: world, "clock.stop=\(Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay))")
+      in: world, adding: "clock.stop=\(Timestamp(day: day, secondOfDay: Self.stopSecondOfDay))")
     let share = market.symbols.first { $0.description.hasPrefix("sh6") } ?? market.symbols[0]
     return try await live(
       settings, clock: clock, in: world,
@@ -204,7 +207,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   /// Dow Jones, NASDAQ and S&P 500. Shanghai and Shenzhen are instruments.
   private static let worldIndexes = "gb_$dji,gb_$ixic,gb_$inx"
 
-  private func settings(in world: World, _ settings: String...) throws -> Settings {
+  private func settings(in world: World, adding settings: String...) throws -> Settings {
     let list = world.symbols.map(\.description).joined(separator: ",")
     // At this speed a busy machine is silent for 12 s at once: the second would serve by chance.
     let live = SourceRegistry.liveSources(of: .live).prefix(1).map(\.name).joined()
@@ -231,82 +234,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       overrides.append("\(file.declaration.key)=\(path)")
     }
     if let symbols = source.bars?.recording?.symbols {
-      overrides.append("\(symbols.declaration.key)=\(Demo.usEquities)")
+      overrides.append("\(symbols.declaration.key)=\(Self.usEquities)")
     }
     return overrides
-  }
-}
-
-/// Where a demo's database and journal live: a folder that goes with it, unless one was named.
-struct DemoFolder {
-  let path: String
-  let isKept: Bool
-
-  init(_ kept: String?) throws {
-    isKept = kept != nil
-    if let kept {
-      path = KeptDemo.withoutEndingSlashes(kept)
-      try make()
-      return
-    }
-    var template = Array("/tmp/candled-demo-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw CommandFailure(status: .cannotCreate, sentence: "cannot create a folder in /tmp")
-    }
-    path = template.withUnsafeBufferPointer { buffer in
-      String(decoding: buffer.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-    // The server runs as another user and must reach its own folder in here.
-    chmod(path, 0o711)
-  }
-
-  /// Makes the folder that was named, or takes one of our own: somebody else might have put links
-  /// into theirs, and as root we would write wherever those lead.
-  private func make() throws(CommandFailure) {
-    for slash in path.indices.dropFirst() where path[slash] == "/" {
-      mkdir(String(path[..<slash]), 0o755)
-    }
-    if mkdir(path, 0o755) != 0 { try DemoFolder.check(path, otherwise: .cannotCreate) }
-  }
-
-  /// That it is a folder of ours, which nobody else changes.
-  static func check(_ path: String, otherwise exit: Operations.ExitCode) throws(CommandFailure) {
-    func unusable(_ what: String) -> CommandFailure {
-      CommandFailure(status: exit, sentence: path + what)
-    }
-    var status = stat()
-    guard lstat(path, &status) == 0 else { throw unusable(": \(reason(errno))") }
-    switch status.st_mode & S_IFMT {
-    case S_IFDIR: break
-    case S_IFLNK: throw unusable(" is a symbolic link: name a folder")
-    default: throw unusable(" is not a folder")
-    }
-    if status.st_uid != geteuid() {
-      throw unusable(" belongs to another user: name another folder")
-    }
-    if status.st_mode & 0o022 != 0 {
-      throw unusable(" is writable by others: run chmod go-w, or name another folder")
-    }
-  }
-
-  /// A file that only its owner reads.
-  /// - Returns: its path.
-  func write(_ text: String, to name: String) throws(CommandFailure) -> String {
-    let file = "\(path)/\(name)"
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw CommandFailure(status: .cannotCreate, sentence: "\(file): \(reason(errno))")
-    }
-    defer { close(descriptor) }
-    let bytes = Array(text.utf8)
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-      throw CommandFailure(status: .inputOutput, sentence: "\(file): \(reason(errno))")
-    }
-    return file
-  }
-
-  /// A link in it is removed, never followed.
-  func remove() {
-    if !isKept { try? FileManager.default.removeItem(atPath: path) }
   }
 }

@@ -116,7 +116,8 @@ final class DemoGateway {
     } catch {
       throw CommandFailure(
         status: .unavailable,
-        sentence: "cannot start candled-gateway beside candled: build it, or leave out --gateway")
+        sentence: "cannot start candled-gateway beside candled-demo: build it, or leave out "
+          + "--gateway")
     }
     return process
   }

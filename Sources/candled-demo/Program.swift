@@ -1,0 +1,7 @@
+import DaemonCommands
+
+/// Where the process starts.
+@main
+enum Program {
+  static func main() { DaemonProgram.run(CandledDemo.self) }
+}
