@@ -181,6 +181,8 @@ let package = Package(
         "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),
+    // `swift build --target Programs` links all of them in one call.
+    module("Programs", ["candled", "candled-demo", "candled-gateway"]),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(

@@ -87,6 +87,7 @@ extension Rule {
       "ExchangeSimulator", "TerminalView", "DemoView", "Ingest", "History", "HTTPServing",
       "Commands", "DaemonCommands", "Platform", "Logging", "ArgumentParser",
     ],
+    "Programs": [],
   ]
 
   /// The toolchain's modules, Foundation apart.
