@@ -303,8 +303,7 @@ let package = Package(
       [
         "Market", "Platform", "EmbeddedPostgres", "Postgres", "Commits", "Store", "PaperTrading",
         "Alerts", "AppStore", "TestSupport", "TestTraits",
-      ],
-      exclude: ["Fixtures"]),
+      ]),
     tests(
       "BrokerTests",
       [

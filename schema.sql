@@ -4,8 +4,8 @@
 -- Install: `candled schema apply`, or `psql -f schema.sql` into an empty UTF-8 database
 -- (PostgreSQL 15 or later).
 -- Everything lives in the schema `candled`; a database owner also gets it on the
--- database's search_path, and the daemon sets its own. Applying it to an older version upgrades
--- that; applying twice changes nothing.
+-- database's search_path, and the daemon sets its own. Applying it to the version of an older
+-- release upgrades that; applying twice changes nothing.
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
 -- `candled_reader` reads views and calls functions, and no tables but `schema_version`, `market`
@@ -18,7 +18,7 @@ begin;
 
 set local client_min_messages = warning;
 
--- An older version is upgraded in place; a newer one is left alone.
+-- A newer version is left alone, and so is one that no release had. Any other is upgraded in place.
 
 do $version$
 declare
@@ -28,10 +28,15 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 9 then
+  if found > 10 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 9', found);
+      message = format('the database has schema version %s, newer than 10', found);
+  elsif found < 10 then
+    raise exception using
+      errcode = 'object_not_in_prerequisite_state',
+      message = format(
+        'the database has schema version %s, which no release had: it cannot be upgraded', found);
   end if;
 end
 $version$;
@@ -288,7 +293,6 @@ create table if not exists schema_version (
   objects text[] not null default '{}',
   text_digest text
 );
-alter table schema_version add column if not exists text_digest text;
 comment on table schema_version is 'One row: the version of the schema, and the objects it made.';
 comment on column schema_version.version is 'Schema version; each change of schema.sql adds one.';
 comment on column schema_version.applied_at is 'When schema.sql was applied last.';
@@ -316,8 +320,6 @@ create table if not exists market (
   constraint sessions_have_two_ends check (cardinality(opens) = cardinality(closes)),
   constraint market_trades check (cardinality(opens) > 0 and cardinality(weekdays) > 0)
 );
--- Before version 4 every market traded shares.
-alter table market add column if not exists units text not null default 'shares';
 comment on table market is 'Markets: when they trade, and in what money.';
 comment on column market.code is 'Given once.';
 comment on column market.name is 'As settings and people name it.';
@@ -344,8 +346,6 @@ create table if not exists source (
   kind text not null,
   quoted text[]
 );
--- Before version 6 every source quoted all of its market.
-alter table source add column if not exists quoted text[];
 comment on table source is 'Series of market data, one for each source and feed.';
 comment on column source.code is 'Given once: rows and journals hold it.';
 comment on column source.name is 'As it is shown.';
@@ -485,26 +485,6 @@ comment on column adjustment_factor.from_day is 'Valid from this day until the n
 comment on column adjustment_factor.factor is 'As the source sends it.';
 comment on column adjustment_factor.known_from is 'This value was known in [known_from, known_to).';
 comment on column adjustment_factor.known_to is 'Null for the current value.';
--- Before version 9 a fund's factors were taken for 1 whatever it had paid: nobody knows them until
--- its file is read again.
-do $funds$
-begin
-  if exists (select from schema_version where version < 9) then
-    update adjustment_factor a
-    set known_to = greatest(now(), a.known_from)
-    from instrument i
-    where i.id = a.instrument_id
-      and i.kind = 2
-      and a.known_to is null
-      and not exists (
-        select
-        from adjustment_factor f
-        where f.instrument_id = a.instrument_id
-          and f.known_to is null
-          and f.factor <> 1);
-  end if;
-end
-$funds$;
 
 create table if not exists api_key_usage (
   source smallint not null,
@@ -538,20 +518,6 @@ comment on column bar_watermark.source is 'See source_name().';
 comment on column bar_watermark.chunk is 'The symbols of one request, by their name in the plan.';
 comment on column bar_watermark.timeframe is 'See timeframe_name().';
 comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
-
--- Version 1 knew chunks by their place in a plan, which says nothing of another day's: they are
--- asked for again.
-do $backfill_chunk$
-begin
-  if exists (
-    select
-    from information_schema.columns
-    where (table_schema, table_name, column_name) = ('candled', 'backfill_chunk', 'job'))
-  then
-    drop table backfill_chunk;
-  end if;
-end
-$backfill_chunk$;
 
 create table if not exists backfill_chunk (
   name text primary key,
@@ -614,11 +580,6 @@ create table if not exists quote (
   autovacuum_analyze_scale_factor = 0,
   autovacuum_analyze_threshold = 50000
 );
-alter table quote set (fillfactor = 25);
-alter table quote add column if not exists limit_up numeric;
-alter table quote add column if not exists limit_down numeric;
--- Not published.
-alter table quote alter column book_state set default '';
 comment on table quote is
   'The latest snapshot of each instrument with its forming minute. For queries use the view '
   'latest.';
@@ -825,15 +786,6 @@ end
 $function$;
 comment on function ensure_partition is
     'Creates the month''s partition of candle if it does not exist.';
-
--- Before version 8 no month was put in order.
-insert into candle_month (month)
-select to_date(right(c.relname, 7), 'YYYY_MM')
-from pg_inherits h
-join pg_class c on c.oid = h.inhrelid
-where h.inhparent = 'candle'::regclass
-  and c.relname ~ '^candle_[0-9]{4}_[0-9]{2}$'
-on conflict do nothing;
 
 -- A copy that was begun has the form that candle had then: it is begun again.
 do $begun$
@@ -1268,15 +1220,6 @@ comment on function keep_ranges is
   'Brings price_range up to the day candles of these instruments. With an opened_at: adds that '
   'candle, which is new; with null: calculates the row anew. Without arguments: all, anew.';
 
--- Before version 8 there was no such table.
-do $fill$
-begin
-  if not exists (select from price_range) then
-    perform keep_ranges();
-  end if;
-end
-$fill$;
-
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
 create table if not exists gap (
@@ -1302,16 +1245,6 @@ create table if not exists gap (
   constraint gap_is_permanent_for_a_reason
     check ((permanent_at is null) = (permanent_reason is null))
 );
--- Before version 3 nothing was taken back.
-alter table gap drop constraint if exists gap_is_not_negative;
-do $block$
-begin
-  alter table gap add constraint gap_is_negative_only_if_taken_back
-    check (cause = 6 or (volume >= 0 and turnover >= 0));
-exception
-  when duplicate_object then null;
-end
-$block$;
 create index if not exists gap_instrument on gap (instrument_id, trading_day);
 comment on index gap_instrument is 'The gaps of one instrument''s day.';
 create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
@@ -1364,10 +1297,6 @@ create table if not exists day_audit (
   previous_close numeric,
   primary key (trading_day, instrument_id)
 );
--- Before version 5 no source rounded.
-alter table day_audit add column if not exists coarse boolean not null default false;
--- Before version 9 the exchange's reference price went with the next day's first quote.
-alter table day_audit add column if not exists previous_close numeric;
 comment on table day_audit is
   'Certificates of conservation: minutes + gaps = the exchange''s day, per instrument and day.';
 comment on column day_audit.coarse is
@@ -1544,9 +1473,6 @@ create table if not exists journal_position (
   journal text not null default '',
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
-alter table journal_position add column if not exists journal text not null default '';
--- Not published.
-alter table journal_position alter column book_state set default '';
 comment on table journal_position is
   'Progress of the journal in the database. A writer that expects another position is refused.';
 comment on column journal_position.only_row is 'There is one row.';
@@ -1563,7 +1489,6 @@ create table if not exists feed_sequence (
   identity text,
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
-alter table feed_sequence add column if not exists identity text;
 comment on table feed_sequence is 'The counter of changes. Its row lock makes seq commit order.';
 comment on column feed_sequence.only_row is 'There is one row.';
 comment on column feed_sequence.epoch is 'If it changes, start again from a snapshot.';
@@ -1617,7 +1542,6 @@ create table if not exists change (
   events jsonb not null,
   term bigint
 );
-alter table change add column if not exists term bigint;
 comment on table change is 'One row per commit: the keys of what it changed. Old rows are deleted.';
 comment on column change.seq is 'Contiguous, in commit order.';
 comment on column change.committed_at is 'The server''s clock.';
@@ -1773,13 +1697,6 @@ begin
       source text,
       symbol text
     );
-  elsif not exists (
-    select
-    from pg_attribute
-    where attrelid = 'candled.candle_row'::regclass
-      and attname = 'symbol')
-  then
-    alter type candle_row add attribute symbol text;
   end if;
   if to_regtype('candled.candle_fact') is null then
     create type candle_fact as (
@@ -1969,14 +1886,6 @@ comment on view stored_candles is
 -- How days are cut: buckets begin with each session and end with it at the latest; before, between
 -- and after sessions they keep the clock. A bucket before a session ends where that begins. The
 -- auction before the open is in the first bucket.
-
-drop function if exists
-  bucket_closed_at, bucket_minutes, is_auction_minute, regular_session, session_grid;
-drop function if exists
-  bucket_opened_at(smallint, boolean, timestamptz, date, timestamptz, timestamptz);
-drop function if exists period_is_whole(boolean, date, date, bigint, date);
-drop function if exists series_candles(
-  integer, smallint, timestamptz, timestamptz, timestamptz, smallint, date);
 
 create or replace function market_of(series integer)
 returns market
@@ -2803,8 +2712,6 @@ comment on function
 
 -- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
 -- partition is in the order of time; back-filling or clustering by key ends that.
-drop function if exists market_at(timestamptz, timestamptz);
-
 create or replace function market_sources(market text)
 returns smallint[]
 language plpgsql stable
@@ -3219,7 +3126,6 @@ cross join lateral series_rolled(
   i.id, t.length, '-infinity', 'infinity', null, null, null, l.live) r
 left join source n on n.code = r.source;
 comment on view rolled_candles is 'Candles that are calculated, not stored, by length in minutes.';
-drop function if exists series_days(integer, smallint);
 
 do $views$
 declare
@@ -4714,11 +4620,11 @@ end
 $publications$;
 
 delete from schema_version
-where version < 9;
+where version < 10;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  9,
+  10,
   array(select schema_objects() union select need from schema_needs()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

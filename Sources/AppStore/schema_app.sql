@@ -3,7 +3,7 @@
 -- of it.
 --
 -- Install: `candled-gateway schema apply`, after `candled schema apply`, in the same database.
--- Applying it to an older version upgrades that; applying twice changes nothing.
+-- Applying it to the version of an older release upgrades that; applying twice changes nothing.
 --
 -- Roles: `candled_app_owner` owns every object; `candled_app` is the gateway: it reads what
 -- `candled_reader` may read, and selects, inserts, updates and deletes here. A group, to be granted
@@ -18,7 +18,7 @@ begin;
 
 set local client_min_messages = warning;
 
--- An older version is upgraded in place; a newer one is left alone.
+-- A newer version is left alone, and so is one that no release had. Any other is upgraded in place.
 
 do $version$
 declare
@@ -28,10 +28,17 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 7 then
+  if found > 8 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 7', found);
+      message = format('the database has candled_app schema version %s, newer than 8', found);
+  elsif found < 8 then
+    raise exception using
+      errcode = 'object_not_in_prerequisite_state',
+      message = format(
+        'the database has candled_app schema version %s, which no release had: it cannot be '
+          'upgraded',
+        found);
   end if;
 end
 $version$;
@@ -146,12 +153,10 @@ create table if not exists token (
   last_used_day date,
   revoked_at timestamptz,
   constraint token_name_is_short check (octet_length(name) between 1 and 64),
-  constraint token_hash_is_sha256 check (octet_length(hash) = 32)
+  constraint token_hash_is_sha256 check (octet_length(hash) = 32),
+  constraint token_scopes_are_known check (
+    scopes <@ array['market', 'account', 'trade', 'admin'] and cardinality(scopes) between 1 and 4)
 );
--- Before version 5 it had other parentheses once it was restored from a backup.
-alter table token drop constraint if exists token_scopes_are_known;
-alter table token add constraint token_scopes_are_known check (
-  scopes <@ array['market', 'account', 'trade', 'admin'] and cardinality(scopes) between 1 and 4);
 create index if not exists token_user on token (user_id);
 comment on table token is 'Tokens of apps. A revoked one stays, so that its use can be explained.';
 comment on column token.name is 'For people: which device or program has it.';
@@ -175,17 +180,16 @@ create table if not exists watchlist (
   position integer not null,
   name text not null,
   created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
   constraint watchlist_name_is_short check (char_length(name) between 1 and 64),
   constraint watchlist_name_is_new unique (user_id, name),
   constraint watchlist_place_is_one
     unique (user_id, position) deferrable initially deferred,
   constraint watchlists_are_few check (position between 0 and 99)
 );
-alter table watchlist add column if not exists updated_at timestamptz not null default now();
 comment on table watchlist is 'Lists of instruments that a user follows, in the order of position.';
 comment on column watchlist.position is 'Order of the user''s lists, from 0.';
-comment on column watchlist.updated_at is
-  'When its name or its symbols changed. Of a list from before version 6: not before the upgrade.';
+comment on column watchlist.updated_at is 'When its name or its symbols changed.';
 
 create table if not exists watchlist_item (
   watchlist_id bigint not null references watchlist on delete cascade,
@@ -246,12 +250,10 @@ create table if not exists account (
   rules_version text not null,
   fill_model text not null,
   created_at timestamptz not null default now(),
+  closed_at timestamptz,
   constraint account_name_is_short check (char_length(name) between 1 and 64),
   constraint account_currency_is_known check (currency in ('CNY', 'USD'))
 );
--- Before version 7 no account was closed, and its name was taken for ever.
-alter table account add column if not exists closed_at timestamptz;
-alter table account drop constraint if exists account_name_is_new;
 create unique index if not exists account_name_is_new on account (user_id, name)
 where closed_at is null;
 create index if not exists account_user on account (user_id, created_at);
@@ -297,10 +299,6 @@ create table if not exists command (
   constraint command_outcome_is_whole check (
     num_nulls(sequence, outcome, answer, answered_at) in (0, 4))
 );
--- Before version 7 close was not known.
-alter table command drop constraint if exists command_kind_is_known;
-alter table command add constraint command_kind_is_known check (
-  kind in ('deposit', 'withdraw', 'order', 'cancel', 'replace', 'arm', 'disarm', 'close'));
 create index if not exists command_pending on command (id) where outcome is null;
 create index if not exists command_replacement
 on command (substring(body from '^replace order=([0-9]+)')) where kind = 'replace';
@@ -326,8 +324,6 @@ create table if not exists corporate_action (
     coalesce(cash_per_share > 0, kind <> 'dividend')
       and coalesce(shares_per_share > -1 and shares_per_share <> 0, kind <> 'bonus'))
 );
--- Before version 7 a symbol had one of a kind and day.
-alter table corporate_action drop constraint if exists corporate_action_is_new;
 create index if not exists corporate_action_symbol on corporate_action (symbol, ex_day);
 comment on table corporate_action is 'What an operator posted: cash and shares per share held.';
 comment on column corporate_action.kind is 'dividend: cash; bonus: shares, splits included.';
@@ -346,13 +342,10 @@ create table if not exists corporate_action_booking (
   trading_day date not null,
   accounts integer not null,
   booked_at timestamptz not null,
+  is_reversal boolean not null default false,
+  primary key (corporate_action_id, is_reversal),
   constraint corporate_action_booking_is_some check (accounts >= 0)
 );
--- Before version 7 none was reversed.
-alter table corporate_action_booking
-  add column if not exists is_reversal boolean not null default false,
-  drop constraint if exists corporate_action_booking_pkey,
-  add constraint corporate_action_booking_pkey primary key (corporate_action_id, is_reversal);
 comment on table corporate_action_booking is
   'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
 comment on column corporate_action_booking.accounts is
@@ -439,6 +432,8 @@ create table if not exists paper_order (
   stamp_duty numeric not null default 0,
   transfer_fee numeric not null default 0,
   frozen numeric not null default 0,
+  commission_rate numeric not null default 0.00025,
+  commission_min numeric not null default 5.00,
   constraint paper_order_has_one_cause check (num_nulls(command_id, queue_purchase_id) = 1),
   constraint paper_order_side_is_known check (side in ('buy', 'sell')),
   constraint paper_order_kind_is_known check (
@@ -469,10 +464,6 @@ create index if not exists paper_order_account on paper_order (account_id, id);
 create index if not exists paper_order_day on paper_order (trading_day);
 create index if not exists paper_order_purchase on paper_order (queue_purchase_id)
 where queue_purchase_id is not null;
--- Before version 7 all orders had these.
-alter table paper_order
-  add column if not exists commission_rate numeric not null default 0.00025,
-  add column if not exists commission_min numeric not null default 5.00;
 comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
 comment on column paper_order.worst_price is
   'By which cash is frozen: the limit, or what protects an order without one. Null: any.';
@@ -486,8 +477,6 @@ comment on column paper_order.turnover is 'Price × quantity of its fills, exact
 comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
 
 -- Written with every row of an instrument: in a row that has room, and no index but its key's.
--- Before version 5 it was a column of the order.
-alter table paper_order drop column if exists progress;
 create table if not exists order_progress (
   order_id bigint primary key references paper_order on delete restrict,
   body text not null,
@@ -531,10 +520,6 @@ create table if not exists posting (
   constraint posting_refers_to_posting
     foreign key (account_id, refers_to) references posting on delete restrict
 );
--- Before version 7 fills alone were reversed.
-alter table posting drop constraint if exists posting_order_is_named;
-alter table posting add constraint posting_order_is_named check (
-  kind not in ('acceptance', 'fill', 'end') or order_id is not null);
 create unique index if not exists posting_of_command on posting (command_id)
 where command_id is not null;
 create unique index if not exists posting_of_action on posting (account_id, corporate_action_id)
@@ -615,14 +600,6 @@ create table if not exists order_event (
       'accepted', 'released', 'held_again', 'fill', 'pending_cancel', 'cancelled', 'expired',
       'replaced', 'reversed', 'kept'))
 );
--- Before version 6 held_again was not known; before version 5 a column was empty; before version 3
--- neither released nor kept was known.
-alter table order_event drop column if exists detail;
-alter table order_event drop constraint if exists order_event_kind_is_known;
-alter table order_event add constraint order_event_kind_is_known check (
-  kind in (
-    'accepted', 'released', 'held_again', 'fill', 'pending_cancel', 'cancelled', 'expired',
-    'replaced', 'reversed', 'kept'));
 comment on column order_event.kind is
   'held_again: the row that released a stop order was taken out. kept: a fill whose snapshots were '
   'taken back, but whose shares or money are spent: it stands.';
@@ -692,31 +669,14 @@ comment on sequence broker_beat is 'Grows while a gateway holds the lease of the
 create sequence if not exists webhooks_beat;
 comment on sequence webhooks_beat is 'Grows while a gateway holds the lease of the webhooks.';
 
--- Before version 7 both were advisory locks, which a session that is frozen keeps.
-
-do $lease$
-begin
-  if to_regclass('broker_lease') is not null then
-    update gateway_lease g
-    set term = b.term, holder = b.holder
-    from broker_lease b
-    where g.role = 'broker';
-    drop table broker_lease;
-  end if;
-end
-$lease$;
-drop function if exists lead_broker();
-drop function if exists lead_webhooks();
-
 create table if not exists broker_cursor (
   is_only boolean primary key default true,
   command_sequence bigint not null default 0,
   quote_sequence bigint not null default 0,
   trading_day date,
+  input_place bigint not null default 0,
   constraint broker_cursor_is_one check (is_only)
 );
-alter table broker_cursor add column if not exists trading_day date;
-alter table broker_cursor add column if not exists input_place bigint not null default 0;
 comment on table broker_cursor is 'One row: how far the broker is, of commands and of the feed.';
 comment on column broker_cursor.trading_day is 'The day that was begun last; null before the first.';
 comment on column broker_cursor.input_place is
@@ -1052,33 +1012,6 @@ referencing new table as added
 for each statement
 execute function book_entries();
 
--- Before version 7 the balances of days were summed from all entries whenever they were asked for.
--- The trigger on entry is locked from here on: nobody writes any meanwhile.
-insert into day_balance (account_id, unit, trading_day, balance, paid_in)
-select
-  account_id,
-  unit,
-  trading_day,
-  sum(change) over so_far,
-  sum(paid) over so_far
-from (
-  select
-    e.account_id,
-    e.unit,
-    p.trading_day,
-    coalesce(sum(e.amount) filter (
-      where e.kind in ('available', 'frozen', 'sellable', 'today')), 0) as change,
-    coalesce(-sum(e.amount) filter (where e.kind = 'world'), 0) as paid
-  from entry e
-  join posting p on p.account_id = e.account_id
-    and p.sequence = e.posting_sequence
-  where not exists (select from day_balance)
-  group by e.account_id, e.unit, p.trading_day
-) s
-where change <> 0
-  or paid <> 0
-window so_far as (partition by account_id, unit order by trading_day);
-
 drop trigger if exists posting_is_balanced on posting;
 create constraint trigger posting_is_balanced
 after insert on posting
@@ -1199,44 +1132,29 @@ create table if not exists notification (
   at timestamptz not null default clock_timestamp(),
   read_at timestamptz,
   deleted_at timestamptz,
+  account_id bigint references account on delete restrict,
+  event text,
+  order_id bigint references paper_order on delete restrict,
+  queue_purchase_id bigint references queue_purchase on delete restrict,
+  side text,
+  quantity numeric,
+  filled numeric,
+  turnover numeric,
+  reason text,
   constraint notification_is_once unique (alert_id, revision, period, kind),
   constraint notification_period_is_known check (
     period ~ '^(once|[0-9]{4}-[0-9]{2}-[0-9]{2})$'),
   constraint notification_basis_is_known check (
-    basis in ('last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction'))
-);
--- Before version 6 alerts alone made notifications.
-alter table notification
-  alter column alert_id drop not null,
-  alter column revision drop not null,
-  alter column period drop not null,
-  alter column source drop not null,
-  alter column condition drop not null,
-  alter column basis drop not null,
-  alter column feed_epoch drop not null,
-  alter column feed_seq drop not null,
-  add column if not exists account_id bigint references account on delete restrict,
-  add column if not exists event text,
-  add column if not exists order_id bigint references paper_order on delete restrict,
-  add column if not exists queue_purchase_id bigint references queue_purchase on delete restrict,
-  add column if not exists side text,
-  add column if not exists quantity numeric,
-  add column if not exists filled numeric,
-  add column if not exists turnover numeric,
-  add column if not exists reason text,
-  drop constraint if exists notification_kind_is_known,
-  drop constraint if exists notification_refers_if_withdrawn,
-  drop constraint if exists notification_event_is_known,
-  drop constraint if exists notification_is_of_its_kind,
-  add constraint notification_kind_is_known check (
+    basis in ('last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction')),
+  constraint notification_kind_is_known check (
     kind in ('fired', 'withdrawn', 'order', 'purchase')),
-  add constraint notification_refers_if_withdrawn check (
+  constraint notification_refers_if_withdrawn check (
     (refers_to is not null) = (kind = 'withdrawn')),
-  add constraint notification_event_is_known check (
+  constraint notification_event_is_known check (
     event in (
       'armed', 'ordered', 'filled', 'rejected', 'cancelled', 'expired', 'reversed', 'kept',
       'queue_empty')),
-  add constraint notification_is_of_its_kind check (
+  constraint notification_is_of_its_kind check (
     case
       when kind in ('fired', 'withdrawn') then
         num_nulls(
@@ -1246,7 +1164,8 @@ alter table notification
         num_nulls(account_id, event) = 0
         and num_nonnulls(
           alert_id, revision, period, source, condition, basis, feed_epoch, feed_seq) = 0
-    end);
+    end)
+);
 create index if not exists notification_inbox
 on notification (user_id, id) where deleted_at is null;
 create index if not exists notification_day on notification (trading_day);
@@ -1572,10 +1491,6 @@ after insert or update of url on webhook
 for each statement
 execute function notify_channel('candled_app_webhook');
 
--- Before version 5 there were two.
-drop function if exists notify_tokens();
-drop function if exists notify_commands();
-
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -1703,11 +1618,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 7;
+where version < 8;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  7,
+  8,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -46,33 +46,19 @@ extension EmbeddedServer {
     try AdminSession(self, database: Self.databaseName).run("analyze")
   }
 
-  /// A cluster of candled's first version has a superuser called as the daemon is now. It gets the
-  /// superuser's name, and the daemon's is free for a role of the schema's making.
-  func freeDaemonName() throws(EmbeddedServerError) {
-    // A role cannot be renamed by itself: another superuser is made for it.
-    let passing = "candled_upgrade"
-    if (try? AdminSession(self)) == nil {
-      try AdminSession(self, as: Self.userName).run("create role \(passing) superuser login")
-      try AdminSession(self, as: passing).run(
-        "alter role \(Self.userName) rename to \(Self.superuserName)")
-    }
-    try AdminSession(self).run("drop role if exists \(passing)")
-  }
-
   /// One short connection, to the database `postgres` unless another is named.
   private final class AdminSession {
     private let connection: OpaquePointer
     private let directory: String
 
-    init(
-      _ server: EmbeddedServer, as user: String = EmbeddedServer.superuserName,
-      database: String = "postgres"
-    ) throws(EmbeddedServerError) {
+    init(_ server: EmbeddedServer, database: String = "postgres") throws(EmbeddedServerError) {
       directory = server.directory
       let failure = EmbeddedServerError(
         .startFailed, sentence: "The server of \(directory) accepts no connection.",
         directory: directory)
-      guard let opened = PQconnectdb(server.address(database, as: user)) else { throw failure }
+      guard let opened = PQconnectdb(server.adminConnectionString(database: database)) else {
+        throw failure
+      }
       connection = opened
       // What it says beside its answers is for nobody: libpq would print it.
       PQsetNoticeProcessor(opened, { _, _ in }, nil)

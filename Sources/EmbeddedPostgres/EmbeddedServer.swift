@@ -67,7 +67,6 @@ package struct EmbeddedServer: Sendable {
     try bringUp(with: binaries, as: user)
     // It has what its primary has.
     if isStandby { return }
-    try freeDaemonName()
     try makeRoles()
     try createDatabase(Self.databaseName)
   }

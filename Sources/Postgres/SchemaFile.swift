@@ -39,8 +39,8 @@ package struct SchemaFile: Sendable {
   /// What goes before, or follows, in the same connection.
   package typealias Sequel = (PostgresConnection) throws(StoreError) -> Void
 
-  /// Applies the file in one transaction: an older version is upgraded in place, doing it again
-  /// changes nothing, and a newer one is refused.
+  /// Applies the file in one transaction: the version of an older release is upgraded in place,
+  /// doing it again changes nothing. A newer one is refused, and one that no release had.
   /// - Parameters:
   ///   - waiting: called with a sentence for people when a session is in the way, and again when it
   ///     is another one.
@@ -56,7 +56,9 @@ package struct SchemaFile: Sendable {
     do throws(StoreError) {
       try version.require(connection)
     } catch  where error.code == .schemaMismatch {
-      if let found = try? version.stored(in: connection), found > version.current { throw error }
+      if let found = try? version.stored(in: connection), !version.upgrades(from: found) {
+        throw error
+      }
     }
     try prelude(connection)
     try apply(over: connection, url: url, patience: patience, waiting: waiting)

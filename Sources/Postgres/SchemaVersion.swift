@@ -8,24 +8,27 @@ package struct SchemaVersion: Sendable {
   let title: String
   /// The number its file writes into `schema_version`.
   package let current: Int
+  /// The first that a release had: it and each later one is upgraded, an earlier one refused.
+  package let oldest: Int
   /// The program whose `schema apply` applies it.
   let program: String
   /// The role that may read it.
   let readerRole: String
 
   package init(
-    schema: String, title: String, current: Int, program: String, readerRole: String
+    schema: String, title: String, current: Int, oldest: Int, program: String, readerRole: String
   ) {
     self.schema = schema
     self.title = title
     self.current = current
+    self.oldest = oldest
     self.program = program
     self.readerRole = readerRole
   }
 
   /// Of schema.sql.
   package static let candled = SchemaVersion(
-    schema: "candled", title: "schema", current: 9, program: "candled",
+    schema: "candled", title: "schema", current: 10, oldest: 10, program: "candled",
     readerRole: "candled_reader")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.
@@ -43,14 +46,20 @@ package struct SchemaVersion: Sendable {
     }
     if found != current {
       let advice =
-        found < current
-        ? "this \(program) needs \(current): run `\(program) schema apply`"
-        : "newer than version \(current) of this \(program): install the release that applied it"
+        if found > current {
+          "newer than version \(current) of this \(program): install the release that applied it"
+        } else if upgrades(from: found) {
+          "this \(program) needs \(current): run `\(program) schema apply`"
+        } else {
+          "which no release had and this \(program) cannot upgrade: begin with a new database"
+        }
       throw StoreError(
         .schemaMismatch, message: "the database has \(title) version \(found), \(advice)",
         context: "schema check")
     }
   }
+
+  func upgrades(from found: Int32) -> Bool { (oldest...current).contains(Int(found)) }
 
   package func stored(in connection: PostgresConnection) throws(StoreError) -> Int32 {
     let read = Statement(

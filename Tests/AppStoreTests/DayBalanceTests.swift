@@ -1,5 +1,4 @@
 import AppStore
-import Foundation
 import Market
 import PaperTrading
 import Postgres
@@ -69,18 +68,5 @@ import Testing
     #expect(throws: (any Error).self) {
       try database.store.execute("delete from candled_app.day_balance")
     }
-  }
-
-  @Test(arguments: [3, 6]) func `an upgrade carries the days of older ledgers over`(
-    _ version: Int
-  ) throws {
-    let store = try StoreDatabase()
-    let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "Fixtures/schema_app-\(version).sql")
-    try SQLProbe.run(String(contentsOf: file, encoding: .utf8), url: store.url)
-    try SQLProbe.run(Self.ledger, url: store.url)
-    for _ in 0..<2 { try AppSchema.file.apply(url: store.url) }
-    try expectDays(over: AppConnection(url: store.url(role: "candled_app"), application: "test"))
-    #expect(try AppSchema.file.check(url: store.url) == [])
   }
 }

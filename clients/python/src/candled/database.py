@@ -23,7 +23,7 @@ _Text = sql.SQL | sql.Composed
 Adjust = Literal["raw", "qfq", "hfq"] | str
 
 _BOOK_LEVELS = 5
-_SCHEMA_VERSION_MIN = 9
+_SCHEMA_VERSION_MIN = 10
 # Timeframes that the change feed has: the others follow from them.
 _STORED = {1, 90, 240}
 # PostgreSQL's code for an argument that candled's functions refuse.
