@@ -514,10 +514,6 @@ create table if not exists bar_watermark (
   primary key (source, chunk, timeframe)
 );
 comment on table bar_watermark is 'Progress of the bars received from sources.';
-comment on column bar_watermark.source is 'See source_name().';
-comment on column bar_watermark.chunk is 'The symbols of one request, by their name in the plan.';
-comment on column bar_watermark.timeframe is 'See timeframe_name().';
-comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
 
 create table if not exists backfill_chunk (
   name text primary key,
@@ -526,11 +522,6 @@ create table if not exists backfill_chunk (
   candles bigint not null
 );
 comment on table backfill_chunk is 'Finished chunks of backfill, so that --resume can skip them.';
-comment on column backfill_chunk.name is 'The request: source, timeframe, first day, instruments.';
-comment on column backfill_chunk.through is
-  'The last completed day at the time of the request; later days are not included.';
-comment on column backfill_chunk.done_at is 'The client''s clock.';
-comment on column backfill_chunk.candles is 'Number of candles written or revised.';
 
 -- Live: one row an instrument.
 
@@ -723,13 +714,6 @@ create table if not exists candle_month (
 );
 comment on table candle_month is
   'One row for each month of candles, and when its rows were put in key order.';
-comment on column candle_month.month is 'Its first day; months are those of UTC.';
-comment on column candle_month.rows is
-  'Candles in it when it was last put in order, or so far while it is; null before.';
-comment on column candle_month.ordered_at is
-  'When its rows were last put in key order; null if they lie as they were written.';
-comment on column candle_month.copied is
-  'Chunks copied so far, while the month is being put in order; else null.';
 
 create table if not exists candle_moving (
   id bigint generated always as identity primary key,
@@ -739,10 +723,6 @@ create table if not exists candle_moving (
 );
 comment on table candle_moving is
   'Keys of candles that were written while their month is being put in order.';
-comment on column candle_moving.id is 'In order of writing.';
-comment on column candle_moving.instrument_id is 'instrument.id';
-comment on column candle_moving.timeframe is 'See timeframe_name().';
-comment on column candle_moving.opened_at is 'Of the candle.';
 
 create or replace function ensure_partition(day date)
 returns boolean
@@ -1060,18 +1040,6 @@ create table if not exists price_range (
 comment on table price_range is
   'Highest and lowest prices of an instrument''s newest day candle and of the 363 days before it. '
   'The writer keeps it with the candles; after changing day candles by hand, call keep_ranges().';
-comment on column price_range.instrument_id is 'instrument.id';
-comment on column price_range.trading_day is 'Of the newest day candle.';
-comment on column price_range.high is 'Of the newest day candle.';
-comment on column price_range.low is 'Of the newest day candle.';
-comment on column price_range.high_days is
-  'Earlier days, ascending, whose high no day between them and the newest one reached.';
-comment on column price_range.highs is 'Of those days: descending.';
-comment on column price_range.low_days is
-  'Earlier days, ascending, whose low no day between them and the newest one reached.';
-comment on column price_range.lows is 'Of those days: ascending.';
-comment on column price_range.traded is
-  'One bit a day, the newest first, then the day before it: whether it has a candle.';
 
 create or replace function range_high(kept price_range, since date, before date)
 returns numeric
@@ -1328,7 +1296,6 @@ create table if not exists day_lock (
   day date primary key
 );
 comment on table day_lock is 'Days being repaired or certified; the writer locks the row.';
-comment on column day_lock.day is 'The exchange''s date.';
 
 create table if not exists disagreement (
   id bigint generated always as identity primary key,
@@ -1475,12 +1442,9 @@ create table if not exists journal_position (
 ) with (fillfactor = 50);
 comment on table journal_position is
   'Progress of the journal in the database. A writer that expects another position is refused.';
-comment on column journal_position.only_row is 'There is one row.';
 comment on column journal_position.position is 'The last journal entry whose effects are stored.';
-comment on column journal_position.journal is 'Identity of the journal of that entry, or empty.';
 comment on column journal_position.known_from is 'The daemon''s clock at that entry.';
 comment on column journal_position.updated_at is 'The server''s clock.';
-comment on column journal_position.book_state is 'Opaque state of the daemon for a restart.';
 
 create table if not exists feed_sequence (
   only_row boolean primary key default true,
@@ -1490,7 +1454,6 @@ create table if not exists feed_sequence (
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
 comment on table feed_sequence is 'The counter of changes. Its row lock makes seq commit order.';
-comment on column feed_sequence.only_row is 'There is one row.';
 comment on column feed_sequence.epoch is 'If it changes, start again from a snapshot.';
 comment on column feed_sequence.last_seq is 'The seq of the last commit.';
 comment on column feed_sequence.identity is
@@ -1582,15 +1545,9 @@ create table if not exists lease (
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
 comment on table lease is 'The leading daemon: only it writes the rows of a journal.';
-comment on column lease.only_row is 'There is one row.';
 comment on column lease.term is
   'Number of the term, from 1; a commit of an earlier term is refused. A key of its own so that a '
   'writer can lock the term without blocking the renewal.';
-comment on column lease.holder is 'The identity of the leader''s journal.';
-comment on column lease.host is 'The leader''s host, for people and against a copied identity.';
-comment on column lease.acquired_at is 'The server''s clock when the term began.';
-comment on column lease.expires_at is
-  'The server''s clock when another daemon may take the lease; renewed every third of its length.';
 
 create table if not exists lease_term (
   term bigint primary key,
@@ -1604,7 +1561,6 @@ create table if not exists lease_term (
 comment on table lease_term is
   'One row per term: who led, and where the term continued. Entries of earlier terms after '
   'from_position in its journal were never committed.';
-comment on column lease_term.term is 'lease.term.';
 comment on column lease_term.holder is 'The identity of the leader''s journal.';
 comment on column lease_term.host is 'The machine it ran on.';
 comment on column lease_term.acquired_at is 'The server''s clock.';
