@@ -9,17 +9,14 @@ package enum BookStateError: Error, Equatable, Sendable {
   case corrupt(field: String, expected: String, at: Int)
 }
 
-/// 2 since disputes are remembered, 3 since the days before the last rows are written as today, 4
-/// since several sources serve one book.
 let layoutVersion: UInt8 = 4
-private let layoutVersions: ClosedRange<UInt8> = 1...4
 
 extension CandleBook {
   /// What a restart needs of one instrument, about 250 bytes.
   ///
   /// Mutating, so that days are written from where they stand: what only reads one gets a copy.
   package mutating func instrumentState(at index: Int) -> [UInt8] {
-    StateWriter.bytes(version: layoutVersion) { writer in
+    StateWriter.bytes { writer in
       writer.put(Int64(instruments[index].group))
       writer.put(instruments[index].isInStep)
       writer.put(instruments[index].state != nil)
@@ -34,7 +31,7 @@ extension CandleBook {
   /// What a restart needs of the book as a whole.
   package var sharedState: [UInt8] {
     let watermarks = watermarks.all
-    return StateWriter.bytes(version: layoutVersion) { writer in
+    return StateWriter.bytes { writer in
       writer.put(timersDoneThrough.microseconds)
       writer.put(progress.day != nil)
       writer.put(Int64(progress.day?.daysSince1970 ?? 0))
@@ -57,7 +54,7 @@ extension CandleBook {
 
   /// Restores the book as a whole; call it before the instruments.
   package mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
-    var reader = try StateReader(bytes, versions: layoutVersions, hours: rules.hours)
+    var reader = try StateReader(bytes, hours: rules.hours)
     timersDoneThrough = try reader.moment("timers_done_through")
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
@@ -70,11 +67,9 @@ extension CandleBook {
       let group = try reader.group()
       watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }
-    if reader.version > 3 {
-      let hasChanged = try reader.flag("has_changed_source")
-      let moment = try reader.moment("changed_source_at")
-      changedSourceAt = hasChanged ? moment : nil
-    }
+    let hasChanged = try reader.flag("has_changed_source")
+    let moment = try reader.moment("changed_source_at")
+    changedSourceAt = hasChanged ? moment : nil
     if !reader.isAtEnd { progress.early = try EarlyClosings(&reader) }
     try reader.end()
   }
@@ -84,22 +79,16 @@ extension CandleBook {
   package mutating func restore(
     instrument symbol: Symbol, state bytes: [UInt8]
   ) throws(BookStateError) {
-    var reader = try StateReader(bytes, versions: layoutVersions, hours: rules.hours)
+    var reader = try StateReader(bytes, hours: rules.hours)
     let index = index(of: symbol)
     instruments[index].group = try reader.group()
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
-    let wasDisputed = state.isDisputed
-    switch reader.version {
-    case 3...:
-      memories[index].checkpoints = try reader.checkpoints(before: state)
-      disputes[index] = try reader.dispute(of: state)
-      try reader.end()
-    case 2: state.isDisputed = false  // What follows the day is of another form, and left unread.
-    default: try reader.end()
-    }
-    if instruments[index].isInStep, !wasDisputed,
+    memories[index].checkpoints = try reader.checkpoints(before: state)
+    disputes[index] = try reader.dispute(of: state)
+    try reader.end()
+    if instruments[index].isInStep, !state.isDisputed,
       let watermark = watermarks[instruments[index].group]
     {
       let day = rules.hours.clock.day(at: watermark)
@@ -200,11 +189,11 @@ struct StateWriter: StateSink {
   private static let bytesOnStack = 1_024
 
   /// What `body` writes after the version.
-  static func bytes(version: UInt8, body: (inout StateWriter) -> Void) -> [UInt8] {
+  static func bytes(body: (inout StateWriter) -> Void) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytesOnStack) { buffer in
       var writer = StateWriter(buffer: buffer)
       defer { if writer.isOnHeap { writer.buffer.deallocate() } }
-      writer.append(version)
+      writer.append(layoutVersion)
       body(&writer)
       return Array(writer.buffer[..<writer.count])
     }
@@ -293,9 +282,6 @@ extension InstrumentDay {
       writer.put(limits.areCompared)
     }
   }
-
-  /// Of the part `marks`, which version 3 did not have.
-  static let marks = 2
 
   @inline(__always)
   private func write(

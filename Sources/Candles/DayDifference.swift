@@ -79,7 +79,6 @@ extension StateReader {
     let alive = try integer("checkpoint.alive_through", in: Self.secondsOfDay)
     let stamp = try integer("checkpoint.stamp", in: Self.secondsOfDay)
     var numbers = day.numbers
-    if version < 4 { numbers.removeLast(InstrumentDay.marks) }
     var place = try equalNumbers(upTo: numbers.count)
     while place < numbers.count {
       numbers[place] &+= UInt64(bitPattern: try integer("checkpoint.change"))
@@ -105,10 +104,10 @@ extension StateReader {
   private func day(
     of symbol: Symbol, in numbers: [UInt64]
   ) throws(BookStateError) -> InstrumentDay {
-    let bytes = StateWriter.bytes(version: version) { writer in
+    let bytes = StateWriter.bytes { writer in
       for number in numbers { writer.put(number: number) }
     }
-    var reader = try StateReader(bytes, versions: version...version, hours: hours)
+    var reader = try StateReader(bytes, hours: hours)
     let day = try reader.instrumentDay(symbol: symbol, as: .difference)
     try reader.end()
     return day

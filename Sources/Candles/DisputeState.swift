@@ -162,11 +162,9 @@ extension StateReader {
           volume: try decimal("\(field).after_hours.volume"),
           turnover: try decimal("\(field).after_hours.turnover"))
       }
-      if version > 3 {
-        quote.rounding = Rounding(
-          volume: Int32(try integer("\(field).rounding.volume", in: Self.roundings)),
-          turnover: Int32(try integer("\(field).rounding.turnover", in: Self.roundings)))
-      }
+      quote.rounding = Rounding(
+        volume: Int32(try integer("\(field).rounding.volume", in: Self.roundings)),
+        turnover: Int32(try integer("\(field).rounding.turnover", in: Self.roundings)))
       var row = HeldRow(quote: quote, trading: trading, watermark: watermark, responses: responses)
       row.provenThrough = provenThrough
       rows.append(row)

@@ -5,7 +5,6 @@ import Market
 struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
-  let version: UInt8
   /// Of the market whose days these are.
   let hours: TradingHours
 
@@ -19,16 +18,13 @@ struct StateReader {
   private static let daysMax = 100_000
   private static let microsecondsMax = Int64(daysMax) * 86_400 * 1_000_000
 
-  init(
-    _ bytes: [UInt8], versions: ClosedRange<UInt8>, hours: TradingHours
-  ) throws(BookStateError) {
+  init(_ bytes: [UInt8], hours: TradingHours) throws(BookStateError) {
     self.hours = hours
     guard let first = bytes.first else {
-      throw .corrupt(field: "version", expected: "\(versions.upperBound)", at: 0)
+      throw .corrupt(field: "version", expected: "\(layoutVersion)", at: 0)
     }
-    guard versions.contains(first) else { throw .unknownVersion(first) }
+    guard first == layoutVersion else { throw .unknownVersion(first) }
     self.bytes = bytes
-    version = first
   }
 
   var isAtEnd: Bool { index == bytes.count }
@@ -101,12 +97,11 @@ struct StateReader {
 
   private mutating func skip(_ numbers: UInt64) { for _ in 0..<numbers { _ = number() } }
 
-  /// Written as a difference since version 2.
+  /// Written as a difference.
   private mutating func decimal(
     _ field: @autoclosure () -> String, plus other: ExactDecimal
   ) throws(BookStateError) -> ExactDecimal {
     let difference = try decimal(field())
-    if version == 1 { return difference }
     return ExactDecimal(units: difference.units &+ other.units, scale: difference.scale)
   }
 
@@ -168,19 +163,12 @@ struct StateReader {
     state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
     state.previous = try formingCandleIfAny("previous", of: state, as: form)
     state.coverage.aliveThrough = state.coverage.knownThrough
-    if version > 1 {
-      try rest(of: &state, as: form)
-    } else {
-      state.coverage.observedSince = state.current.minute
-    }
-    if version > 3 {
-      state.booked.isCoarse = try flag("is_coarse")
-      state.limits.areCompared = try flag("are_limits_compared")
-    }
+    try rest(of: &state, as: form)
+    state.booked.isCoarse = try flag("is_coarse")
+    state.limits.areCompared = try flag("are_limits_compared")
     return state
   }
 
-  /// What version 1 did not have.
   private mutating func rest(
     of state: inout InstrumentDay, as form: DayForm
   ) throws(BookStateError) {
@@ -217,13 +205,8 @@ struct StateReader {
     state.booked.previousClose = try decimal("previous_close")
     state.booked.afterHours = AfterHours(
       volume: try decimal("after_hours.volume"), turnover: try decimal("after_hours.turnover"))
-    if version == 1 {
-      state.sums.minuteVolume = try decimal("minute_volume")
-      state.sums.minuteTurnover = try decimal("minute_turnover")
-    }
     state.sums.gapVolume = try decimal("gap_volume")
     state.sums.gapTurnover = try decimal("gap_turnover")
-    if version == 1 { return }
     state.sums.minuteVolume = try decimal("minute_volume", plus: state.booked.volume)
     state.sums.minuteTurnover = try decimal("minute_turnover", plus: state.booked.turnover)
   }

@@ -48,45 +48,4 @@ import Testing
     #expect(tape.book.instruments[0].state?.booked.volume == ExactDecimal(1150))
     #expect(tape.book.instruments[0].state?.booked.isCoarse == true)
   }
-
-  /// Version 3 as it was written: without the marks of the day, and without them in the last run of
-  /// equal numbers of each day before. `book` has one checkpoint.
-  private func versionThree(_ book: CandleBook) throws -> [UInt8] {
-    var (book, bare) = (book, book)
-    bare.memories[0].forget()
-    var bytes = book.instrumentState(at: 0)
-    bytes[0] = 3
-    // Behind it: no gap opened, none closed, no dispute.
-    let run = bytes.count - 4
-    #expect(bytes.suffix(3) == [0, 0, 0] && (3..<128).contains(bytes[run]))
-    bytes[run] -= 2
-    // Behind them: how many checkpoints there are, and whether a dispute.
-    let marks = bare.instrumentState(at: 0).count - 4
-    #expect(bytes[marks..<marks + 3] == [0, 0, 2])
-    bytes.removeSubrange(marks..<marks + 2)
-    return bytes
-  }
-
-  @Test func `state that version 3 stored goes on as it was`() throws {
-    var fresh = Tape()
-    try fresh.see("09:30:30", last: "10.00", volume: 100)
-    try fresh.see("09:30:33", last: "10.10", volume: 200)
-    fresh.book.memories[0].checkpoints = Array(fresh.book.memories[0].checkpoints.prefix(1))
-    var book = CandleBook()
-    try book.restore(sharedState: fresh.book.sharedState)
-    try book.restore(instrument: fresh.symbol, state: versionThree(fresh.book))
-    #expect(book.instruments[0].state == fresh.book.instruments[0].state)
-    let checkpoints = fresh.book.memories[0].checkpoints.map(\.state)
-    #expect(book.memories[0].checkpoints.map(\.state) == checkpoints && checkpoints.count == 1)
-  }
-
-  @Test func `shared state of version 3 names no change of source`() throws {
-    var tape = Tape()
-    try tape.see("09:30:30", last: "10.00", volume: 100)
-    let state = tape.book.sharedState
-    #expect(state.suffix(2) == [0, 0])
-    var book = CandleBook()
-    try book.restore(sharedState: [3] + state.dropFirst().dropLast(2))
-    #expect(book.changedSourceAt == nil && book.progress == tape.book.progress)
-  }
 }
