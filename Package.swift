@@ -167,17 +167,16 @@ let package = Package(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Journal", "Transport", "EmbeddedPostgres", "Postgres",
-        "Reader", "Commits", "Store", "Operations", "Ingest", "History", "HTTPServing", "Admin",
-        "CandledClient", "TerminalView", "Charts", "Commands", "DaemonCommands", "Platform",
-        arguments, log,
+        "Reader", "Commits", "Store", "Operations", "Ingest", "History", "Admin", "CandledClient",
+        "TerminalView", "Charts", "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),
     // A simulated exchange and the daemon's parts in one process.
     .executableTarget(
       name: "candled-demo",
       dependencies: [
-        "Market", "Feeds", "Polling", "EmbeddedPostgres", "Commits", "Store", "Operations",
-        "Ingest", "History", "HTTPServing", "ExchangeSimulator", "TerminalView", "DemoView",
+        "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Commits", "Store",
+        "Operations", "Ingest", "History", "ExchangeSimulator", "TerminalView", "DemoView",
         "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),

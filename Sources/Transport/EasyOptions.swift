@@ -65,6 +65,7 @@ struct EasyOptions {
     set(CURLOPT_SSL_VERIFYHOST, to: 2)
     set(CURLOPT_SSLVERSION, to: CURL_SSLVERSION_TLSv1_2)
     if let path = configuration.authoritiesPath { set(CURLOPT_CAINFO, to: path) }
+    if let path = configuration.socketPath { set(CURLOPT_UNIX_SOCKET_PATH, to: path) }
     // The empty list is libcurl's word for every encoding it was built with.
     set(CURLOPT_ACCEPT_ENCODING, to: "")
     // Both set, or libcurl takes them from the environment.

@@ -15,6 +15,8 @@ package struct HTTPClientConfiguration: Sendable {
   /// Whether a numeric address must not be connected to, asked before each connection; nil: any
   /// may be.
   package var refuses: (@Sendable (_ address: String) -> Bool)?
+  /// A socket in the file system that every request goes to, whatever its base address; nil: none.
+  package var socketPath: String?
   /// Empty: no proxy, whatever the environment says.
   package var proxy = ""
   /// Below this rate for `lowSpeedSeconds` a transfer is given up as a timeout.

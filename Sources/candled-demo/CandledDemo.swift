@@ -158,7 +158,7 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
       return (nil, Unsaved())
     }
     try server.gatherStatistics()
-    let gateway = try gateway ? DemoGateway(folder: folder) : nil
+    let gateway = try await gateway ? DemoGateway(folder: folder) : nil
     defer { gateway?.stop() }
     let start = Timestamp(day: day, secondOfDay: Self.startSecondOfDay)
     let clock: EngineClock =

@@ -1,9 +1,8 @@
 import Commands
 import Foundation
 import Glibc
-import HTTPServing
-import Operations
 import Platform
+import Transport
 
 /// The gateway beside a demo: the program `candled-gateway`, which lies beside this one, on the
 /// demo's database and a port of loopback. Market data needs no token there; the page gets one for
@@ -18,7 +17,7 @@ final class DemoGateway {
   private static let startSecondsMax = 10
 
   /// - Throws: `CommandFailure` if the program is missing or does not start.
-  init(folder: DemoFolder) throws {
+  init(folder: DemoFolder) async throws {
     let port = try Self.freePort()
     address = "http://127.0.0.1:\(port)"
     let settings = ["--set", "state_directory=\(folder.path)"]
@@ -31,7 +30,7 @@ final class DemoGateway {
       ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
         + ["--set", "gateway.broker_follows_daemon=true", "--set", "log.level=error"] + settings)
     try wait(until: port)
-    openAccount(at: .ipv4(host: "127.0.0.1", port: port))
+    await Self.openAccount(at: address, token: token)
   }
 
   /// What a person can look at, and try: each line as it is typed. The page takes the token out of
@@ -48,21 +47,28 @@ final class DemoGateway {
 
   /// What a paper account is opened with.
   private static let cash = "1000000"
+  /// A gateway waits up to five seconds for what it was asked to do.
+  private static let millisecondsMax = 8_000
 
   /// A demo without an account is a demo still: the page can open one.
-  private func openAccount(at address: ListenAddress) {
+  private static func openAccount(at address: String, token: String) async {
     let requests = [
       ("/v1/accounts", #"{"name":"Demo","market":"A"}"#),
-      ("/v1/account/deposits", #"{"amount":"\#(Self.cash)","type":"bank"}"#),
+      ("/v1/account/deposits", #"{"amount":"\#(cash)","type":"bank"}"#),
     ]
     for (path, json) in requests {
       let reason: String
-      do {
-        let (status, _) = try HTTPFetch.post(json, to: path, of: address, token: token)
+      do throws(TransportError) {
+        var request = HTTPRequest(
+          base: try BaseAddress(parsing: address), path: path,
+          headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+          deadlineMilliseconds: millisecondsMax, route: path)
+        request.body = Array(json.utf8)
+        let status = try await HTTPClient().send(request).status
         if (200..<300).contains(status) { continue }
         reason = "HTTP \(status)"
       } catch {
-        reason = error.description
+        reason = error.sentence
       }
       StandardError.writeLine("the demo has no paper account with money: \(path): \(reason)")
       return

@@ -1,5 +1,5 @@
+import Admin
 import Foundation
-import HTTPServing
 import Operations
 import TerminalView
 
@@ -14,13 +14,14 @@ struct DaemonReply {
   /// - Parameters:
   ///   - address: where it would listen.
   ///   - isJSON: whether `json` is wanted, or `text`.
-  init(of address: ListenAddress?, isJSON: Bool) {
+  init(of address: ListenAddress?, isJSON: Bool) async {
     guard let address else {
       silence = "admin.listen is off"
       return
     }
     do {
-      let (status, body) = try HTTPFetch.get(isJSON ? "/status" : "/status.txt", from: address)
+      let path = isJSON ? "/status" : "/status.txt"
+      let (status, body) = try await AdminClient.get(path, from: address)
       if isJSON ? Self.isStatus(body) : body.hasPrefix("candled ") {
         page = body
       } else {

@@ -11,7 +11,7 @@ import Postgres
 import Reader
 import TerminalView
 
-struct Status: ParsableCommand {
+struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the state of the daemon and of the database.",
     discussion: Help.discussion(
@@ -32,11 +32,12 @@ struct Status: ParsableCommand {
   @Flag(help: "Print one JSON object.")
   var json = false
 
-  func run() throws {
+  func run() async throws {
     let settings = try options.load()
     let demo = KeptDemo(settings.stateDirectory)
+    let isDemo = settings.storeURL == nil && demo.isThere
     let daemon =
-      settings.storeURL == nil && demo.isThere
+      await isDemo
       ? DaemonReply(silence: "none: \(demo.path) is the folder of a demo")
       : DaemonReply(of: settings.adminListen, isJSON: json)
     do {

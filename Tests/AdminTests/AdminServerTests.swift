@@ -35,19 +35,16 @@ final class Served: Sendable {
   private static let pauseMicroseconds: UInt32 = 100_000
 
   func get(_ path: String) async throws -> (status: Int, body: String) {
-    let address = address
-    return try await offPool {
-      // The suite around it may hold all of Swift's threads for longer than an answer may take.
-      for _ in 0..<Self.triesMax {
-        if let response = try? HTTPFetch.get(path, from: address),
-          response.body != "the daemon does not respond\n"
-        {
-          return response
-        }
-        usleep(Self.pauseMicroseconds)
+    // The suite around it may hold all of Swift's threads for longer than an answer may take.
+    for _ in 0..<Self.triesMax {
+      if let response = try? await AdminClient.get(path, from: address),
+        response.body != "the daemon does not respond\n"
+      {
+        return response
       }
-      return try HTTPFetch.get(path, from: address)
+      try await Task.sleep(for: .microseconds(Self.pauseMicroseconds))
     }
+    return try await AdminClient.get(path, from: address)
   }
 
   /// Sends bytes and reads to the end.

@@ -79,12 +79,12 @@ extension Rule {
     "candled": [
       "Market", "Candles", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
       "Reader", "Commits", "Store", "Operations", "CandledClient", "Charts", "TerminalView",
-      "Ingest", "History", "HTTPServing", "Admin", "Commands", "DaemonCommands", "Platform",
-      "Logging", "ArgumentParser",
+      "Ingest", "History", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
+      "ArgumentParser",
     ],
     "candled-demo": [
-      "Market", "Feeds", "Polling", "EmbeddedPostgres", "Commits", "Store", "Operations",
-      "ExchangeSimulator", "TerminalView", "DemoView", "Ingest", "History", "HTTPServing",
+      "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Commits", "Store",
+      "Operations", "ExchangeSimulator", "TerminalView", "DemoView", "Ingest", "History",
       "Commands", "DaemonCommands", "Platform", "Logging", "ArgumentParser",
     ],
     "Programs": [],
