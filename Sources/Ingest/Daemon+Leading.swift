@@ -51,7 +51,7 @@ extension Daemon {
   /// - Returns: nil if told to stop; then nothing is waited for, neither the database.
   private func standBy(_ leadership: Leadership) async throws(StoreError) -> Lease? {
     let (outcomes, inbox) = AsyncStream.makeStream(of: Waiting.self)
-    stop.onStop { inbox.yield(.stopped) }
+    stop.whenSet { _ in inbox.yield(.stopped) }
     let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.loopSecondsMax)
     defer { state.heartbeats.end(loop) }
     // Unstructured: a database that hangs must not keep a stopped daemon waiting.
@@ -84,11 +84,11 @@ extension Daemon {
   /// Leads for a term.
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
   private func lead(_ term: Term, leadership: Leadership) async throws -> Unsaved? {
-    let loss = LeadershipLoss()
+    let loss = Latch<StoreError>()
     // Unstructured, like all of a term: what asks a database that hangs is not waited for.
     let renewal = Task { [state] in
       let error = await leadership.keep(term.lease, away: { state.isStoreAway = $0 })
-      if let error { loss.happened(error) }
+      if let error { loss.set(error) }
     }
     let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.loopSecondsMax)
     defer {
@@ -104,8 +104,8 @@ extension Daemon {
       // A reload that came while it was made has not reached it.
       await engine.update(engineUpdate)
       state.role = .leading(term: term.lease.term)
-      stop.onStop { engine.stop() }
-      loss.watch { engine.loseLeadership($0) }
+      stop.whenSet { _ in engine.stop() }
+      loss.whenSet { engine.loseLeadership($0) }
       await term.onReady(
         DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
       // Unstructured, as the renewal.
@@ -124,7 +124,7 @@ extension Daemon {
       log.error("leadership lost", metadata: ["error": "\(error)"])
     } catch let error as StoreError where error.code == .leaseLost {
       log.error("leadership lost", metadata: ["error": "\(error)"])
-    } catch let error as StoreError where error.isTransient && stop.isWanted {
+    } catch let error as StoreError where error.isTransient && stop.isSet {
       log.notice("stopped before leading began", metadata: ["error": "\(error)"])
     } catch {
       // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
@@ -135,7 +135,7 @@ extension Daemon {
     }
     await writer.disconnect()
     state.role = .starting
-    return stop.isWanted ? Unsaved() : nil
+    return stop.isSet ? Unsaved() : nil
   }
 
   /// Waits for it only so long: a database that hangs is no reason to stay.
@@ -220,7 +220,7 @@ extension Daemon {
     _ writer: StoreWriter, loop: Heartbeat, isConnected: Bool = true,
     _ work: () async throws(StoreError) -> Response
   ) async throws(StoreError) -> Response {
-    var logThrottle = LogThrottle()
+    var loggedFaults = Once<String>()
     var isConnected = isConnected
     while true {
       do throws(StoreError) {
@@ -233,8 +233,8 @@ extension Daemon {
         isConnected = true
         return try await work()
       } catch {
-        guard error.isTransient, !stop.isWanted else { throw error }
-        if logThrottle.isNew(error.description) {
+        guard error.isTransient, !stop.isSet else { throw error }
+        if loggedFaults.isNew(error.description) {
           log.error("cannot begin to lead, will retry", metadata: ["error": "\(error)"])
         }
         isConnected = false
@@ -244,30 +244,4 @@ extension Daemon {
   }
 
   private static let retryNanoseconds: UInt64 = 700_000_000
-}
-
-/// Tells an engine that its lead is lost, also if that happens before there is one.
-private final class LeadershipLoss: Sendable {
-  private struct State: Sendable {
-    var error: StoreError?
-    var react: (@Sendable (StoreError) -> Void)?
-  }
-
-  private let state = Locked(State())
-
-  func happened(_ error: StoreError) {
-    let react = state.withLock { state in
-      state.error = error
-      return state.react
-    }
-    react?(error)
-  }
-
-  func watch(_ react: @escaping @Sendable (StoreError) -> Void) {
-    let error = state.withLock { state in
-      state.react = react
-      return state.error
-    }
-    if let error { react(error) }
-  }
 }

@@ -24,7 +24,7 @@ package struct Daemon: Sendable {
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
-  package let stop = DaemonStop()
+  package let stop = Latch<Void>()
   /// The engine's bounds; what is configured is added to them.
   package var limits = EngineLimits()
   /// What it is doing, for those who are asked.

@@ -2,6 +2,7 @@ import Commits
 import Journal
 import Logging
 import Market
+import Platform
 import Polling
 import Postgres
 
@@ -37,9 +38,9 @@ struct CommitState {
   /// When rows that wait for the rest of their sweep wait no longer.
   var commitDue: Timestamp?
   /// Since the store last took a commit.
-  var loggedFaults = LogThrottle()
+  var loggedFaults = Once<String>()
   /// Since a month was last put in order.
-  var reclusteringFaults = LogThrottle()
+  var reclusteringFaults = Once<String>()
   /// The day of the commits whose changes were pruned last.
   var prunedOn: TradingDay?
   /// After pruning has failed: not before this on the steady clock.
@@ -172,7 +173,7 @@ extension Engine {
     }
     commitState.commit = nil
     commitState.failures = 0
-    commitState.loggedFaults = LogThrottle()
+    commitState.loggedFaults = Once()
     status.store.fault = nil
   }
 

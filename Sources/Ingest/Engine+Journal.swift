@@ -1,6 +1,7 @@
 import Journal
 import Logging
 import Market
+import Platform
 
 /// The engine's side of the journal: entries go in whatever the disk does, and old segments go
 /// out.
@@ -28,7 +29,7 @@ struct JournalMaintenance {
   var healingLoggedAt: Timestamp?
   /// Since it last took all entries: the last refusal, and what was said of them.
   var refusedAt: Timestamp?
-  var loggedFaults: Set<JournalError.Code> = []
+  var loggedFaults = Once<JournalError.Code>()
   /// That room is made is said once a day.
   var deletionLoggedOn: TradingDay?
 }
@@ -73,7 +74,7 @@ extension Engine {
       reportHealing()
       return position
     } catch {
-      if maintenance.loggedFaults.insert(error.code).inserted {
+      if maintenance.loggedFaults.isNew(error.code) {
         parts.log.critical("cannot write to the journal", metadata: ["error": "\(error)"])
       }
       maintenance.refusedAt = time.steady
@@ -88,7 +89,7 @@ extension Engine {
         >= refusedAt.adding(milliseconds: mendedMillisecondsMin / Int64(parts.clock.speed))
     else { return }
     parts.log.notice("writing to the journal works again")
-    (maintenance.refusedAt, maintenance.loggedFaults) = (nil, [])
+    (maintenance.refusedAt, maintenance.loggedFaults) = (nil, Once())
   }
 
   private func reportDeletion(of segment: JournalSegment) {

@@ -3,6 +3,7 @@ import Feeds
 import Journal
 import Logging
 import Market
+import Platform
 import Polling
 
 /// The engine's account of itself, put together only when somebody asks.

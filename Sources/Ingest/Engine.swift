@@ -4,6 +4,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Platform
 import Polling
 
 /// The loop that joins the stages: request, journal, interpret, commit.
@@ -24,7 +25,7 @@ package actor Engine {
   var interpretation = Interpretation()
   var maintenance = JournalMaintenance()
   var commitState = CommitState()
-  var loggedDrops = LogThrottle()
+  var loggedDrops = Once<String>()
   package internal(set) var status = EngineStatus()
 
   enum Event: Sendable {

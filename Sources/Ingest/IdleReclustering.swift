@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Logging
 import Market
 import Operations
+import Platform
 import Polling
 import Store
 
@@ -88,7 +89,7 @@ extension Engine {
     case .left(let months): status.store.monthsLeft = months
     case .moved(let candles): status.store.candlesReclustered += candles
     case .began, .ended:
-      commitState.reclusteringFaults = LogThrottle()
+      commitState.reclusteringFaults = Once()
       parts.log.notice("\(event)")
     case .stopped(let reason):
       if commitState.reclusteringFaults.isNew(reason) { parts.log.warning("\(event)") }

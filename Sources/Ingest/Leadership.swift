@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Market
 import Operations
+import Platform
 import Postgres
 import Store
 
@@ -22,7 +23,7 @@ actor Leadership {
   /// The term of the leader that was told of last.
   private var loggedLeader: Int64?
   /// Kinds of faults told of since the database last answered: each once, however they alternate.
-  private var loggedFaults: Set<StoreError.Code> = []
+  private var loggedFaults = Once<StoreError.Code>()
 
   /// Between two attempts; the gate makes it a second where they connect.
   private static let retryMilliseconds: Int64 = 700
@@ -63,11 +64,11 @@ actor Leadership {
             try? connection.release(lease)
             return nil
           }
-          (loggedLeader, loggedFaults) = (nil, [])
+          (loggedLeader, loggedFaults) = (nil, Once())
           return (lease, before)
         case .held(let row):
           let isNew = loggedLeader != row.term || !loggedFaults.isEmpty
-          (loggedLeader, loggedFaults) = (row.term, [])
+          (loggedLeader, loggedFaults) = (row.term, Once())
           if isNew {
             waiting(row)
             log.notice(
@@ -104,7 +105,7 @@ actor Leadership {
         try connection.renew(lease)
         away(false)
         if !loggedFaults.isEmpty { log.notice("the lease is renewed again") }
-        loggedFaults = []
+        loggedFaults = Once()
       } catch {
         away(error.code != .leaseLost)
         if error.code == .leaseLost { return error }
@@ -122,7 +123,7 @@ actor Leadership {
   private static let cannotAsk = "cannot take or renew the lease, will retry"
 
   private func record(_ error: StoreError, sentence: String) {
-    guard loggedFaults.insert(error.code).inserted else { return }
+    guard loggedFaults.isNew(error.code) else { return }
     log.error("\(sentence)", metadata: ["error": "\(error)"])
   }
 

@@ -131,9 +131,9 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     try server.start()
     try Schema.apply(url: server.ownerConnectionString, sources: SourceRegistry.rows)
     // It has no configuration to read again; but a terminal that goes takes its demo with it.
-    let stop = DemoStop()
+    let stop = Latch<Void>()
     try ServiceSignals.watch(hangup: isatty(STDERR_FILENO) == 1 ? .stop : .ignore) {
-      stop.request()
+      stop()
     }
     let past = DemoPast(days, before: day)
     let market = SimulatedMarket(
@@ -175,7 +175,7 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
   /// The daemon, through the day.
   private func live(
     _ settings: Settings, clock: EngineClock, in world: World, showing lines: [String],
-    until stop: DemoStop
+    until stop: Latch<Void>
   ) async throws -> (DemoSummary?, Unsaved) {
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
@@ -185,7 +185,7 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     var daemon = try Daemon(settings: settings, clock: clock, log: log)
     daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
     let unsaved = try await daemon.run { handle in
-      stop.aim { handle.engine.stop() }
+      stop.whenSet { _ in handle.engine.stop() }
       await view.show(handle)
     }
     let seconds = Int((ContinuousClock.now - begun).components.seconds)

@@ -36,7 +36,7 @@ struct DemoPast {
 
   /// - Returns: false if it was stopped.
   /// - Throws: `temporaryFailure` if a request was given up.
-  func fill(_ symbols: [Symbol], by session: BackfillSession, until stop: DemoStop) async throws
+  func fill(_ symbols: [Symbol], by session: BackfillSession, until stop: Latch<Void>) async throws
     -> Bool
   {
     guard let first = days.first else { return true }
@@ -57,7 +57,7 @@ struct DemoPast {
   }
 
   private func fill(
-    _ order: BackfillOrder, what: String, by session: BackfillSession, until stop: DemoStop
+    _ order: BackfillOrder, what: String, by session: BackfillSession, until stop: Latch<Void>
   ) async throws -> Bool {
     let schedule = session.planner.schedule(session.planner.plan(order), done: [:]).grouped
     var line = PacedQueueConfiguration(
@@ -75,11 +75,11 @@ struct DemoPast {
     }
     let end = try await session.perform(schedule, of: order.source, journal: order.name, line: line)
     { end in
-      stop.aim(at: end)
+      stop.whenSet { _ in end() }
     } report: { progress in
       printer.show(shown(progress).line, at: progress.now)
     }
-    if stop.isRequested { return false }
+    if stop.isSet { return false }
     guard end.tasksDone == end.tasks else {
       throw CommandFailure(
         status: .temporaryFailure,
@@ -104,34 +104,5 @@ extension BackfillSchedule {
         feedRequests: group.flatMap(\.feedRequests), days: tasks[start].days)
     }
     return grouped
-  }
-}
-
-/// What a signal ends: whatever of a demo is under way.
-final class DemoStop: Sendable {
-  private struct State {
-    var isRequested = false
-    var target: @Sendable () -> Void = {}
-  }
-
-  private let state = Locked(State())
-
-  var isRequested: Bool { state.withLock { $0.isRequested } }
-
-  func request() {
-    let target = state.withLock { state in
-      state.isRequested = true
-      return state.target
-    }
-    target()
-  }
-
-  /// From now on it ends this; at once if it was requested before.
-  func aim(at target: @escaping @Sendable () -> Void) {
-    let isRequested = state.withLock { state in
-      state.target = target
-      return state.isRequested
-    }
-    if isRequested { target() }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Market
 import Operations
+import Platform
 import Store
 import TestSupport
 import TestTraits

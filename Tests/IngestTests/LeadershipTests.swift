@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Glibc
 import Journal
 import Market
+import Platform
 import Postgres
 import Store
 import TestSupport

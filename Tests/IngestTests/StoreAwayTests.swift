@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Feeds
 import Logging
 import Market
+import Platform
 import Postgres
 import Store
 import TestSupport
