@@ -43,12 +43,11 @@ extension Daemon {
     let settings = settings
     let cadence = Int(settings.quotesCadence.wholeMilliseconds)
     let phase = Int(settings.quotesPhase.wholeMilliseconds)
-    let isListed = market.tradingDays == .listed
     return PollSchedule(
       windows: PollWindow.windows(of: market, every: cadence / 1000), zone: market.zone,
       phaseMilliseconds: phase,
       spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
-      isTradingDay: { isListed ? TradingCalendar.shanghai.mayTrade($0) : true })
+      isTradingDay: { _ in true })
   }
 
   var engineLimits: EngineLimits {

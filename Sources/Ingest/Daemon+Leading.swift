@@ -97,7 +97,8 @@ extension Daemon {
       state.heartbeats.end(loop)
     }
     let writer = StoreWriter(
-      url: storeURL, lease: term.lease, gate: gate, confirmSeconds: settings.confirmSeconds)
+      url: storeURL, lease: term.lease, gate: gate, confirmSeconds: settings.confirmSeconds,
+      onReconnect: { [state] in state.storeConnected() })
     do {
       let engine = try await makeEngine(term, writer: writer, loop: loop)
       state.engine = engine

@@ -121,8 +121,8 @@ package struct Daemon: Sendable {
         upstream: HTTPUpstream(
           client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials,
           speed: clock.speed)),
-      store: PersistentStore(writer: writer, state: state), journal: journal,
-      journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
+      store: writer, journal: journal, journalDirectory: settings.journalPath, log: log,
+      heartbeat: heartbeat)
     warn(of: pipeline.calendar)
     return Engine(parts: parts, pipeline: pipeline, limits: engineLimits)
   }
@@ -203,51 +203,14 @@ extension EngineClock {
   }
 }
 
-extension StoreWriter: CommitSink {}
-
-/// A store that reconnects: one attempt a call, so that the engine's patience sets the pace.
-struct PersistentStore: CommitSink {
-  let writer: StoreWriter
-  let state: DaemonState
-
+extension StoreWriter: CommitSink {
   /// The feed's horizon: about a month of commits.
   private static let changesKept: Int64 = 150_000
   /// Ten days of a source that has changed its format, and years of one that has not.
   private static let rejectionsKept: Int64 = 200_000
 
-  func prune() async throws(StoreError) {
-    _ = try await writer.pruneChanges(keepRows: Self.changesKept)
-    _ = try await writer.pruneRejections(keepRows: Self.rejectionsKept)
-  }
-
-  func repairCandidates(
-    from day: TradingDay
-  ) async throws(StoreError) -> [RepairCandidate] {
-    try await writer.repairCandidates(from: day)
-  }
-
-  private func reconnect() async throws(StoreError) {
-    try await writer.connect()
-    state.storeConnected()
-  }
-
-  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
-    do throws(StoreError) {
-      return try await writer.commit(commit)
-    } catch {
-      guard error.code == .connectionLost else { throw error }
-    }
-    try await reconnect()
-    return try await writer.commit(commit)
-  }
-
-  func load() async throws(StoreError) -> StoredState {
-    do throws(StoreError) {
-      return try await writer.load()
-    } catch {
-      guard error.code == .connectionLost else { throw error }
-    }
-    try await reconnect()
-    return try await writer.load()
+  package func prune() throws(StoreError) {
+    _ = try pruneChanges(keepRows: Self.changesKept)
+    _ = try pruneRejections(keepRows: Self.rejectionsKept)
   }
 }

@@ -7,6 +7,7 @@ import Polling
 package struct QuotesConfiguration: Sendable {
   package var source: Source
   package var poller: PollerConfiguration
+  /// Of every day; the calendar is a worker's own.
   package var schedule: PollSchedule
   /// Without those that accepted lists name.
   package var symbols: [Symbol]

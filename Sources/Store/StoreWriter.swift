@@ -7,7 +7,8 @@ import Postgres
 /// transaction id after `connect`, and then either counts as made or is made again.
 ///
 /// The caller's loop: `connect`, `load`, then `commit` in journal order; after `connectionLost`,
-/// `connect` until it answers and commit the same value again.
+/// `connect` until it answers and commit the same value again. One that reconnects does so once a
+/// call, so that the caller's patience sets the pace.
 package actor StoreWriter {
   private let executor = ThreadExecutor(name: "store-writer")
   nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -18,6 +19,7 @@ package actor StoreWriter {
   private let lease: Lease?
   private let gate: ConnectGate?
   private let confirmSeconds: Int64
+  private let onReconnect: (@Sendable () -> Void)?
   private(set) var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
@@ -30,14 +32,16 @@ package actor StoreWriter {
   ///   - lease: what a daemon writes under; without one a writer serves until a term begins.
   ///   - gate: what a daemon's connections pass.
   ///   - confirmSeconds: a hole that bars do not fill twice, so far apart, is permanent.
+  ///   - onReconnect: called when `load` or `commit` has connected anew; nil: neither does.
   package init(
     url: String, lease: Lease? = nil, gate: ConnectGate? = nil,
-    confirmSeconds: Int64 = confirmSecondsDefault
+    confirmSeconds: Int64 = confirmSecondsDefault, onReconnect: (@Sendable () -> Void)? = nil
   ) {
     self.url = url
     self.lease = lease
     self.gate = gate
     self.confirmSeconds = confirmSeconds
+    self.onReconnect = onReconnect
   }
 
   package static let confirmSecondsDefault = RepairTable.confirmSecondsDefault
@@ -68,7 +72,7 @@ package actor StoreWriter {
   /// What to go on from. Afterwards the writer stands at the stored position.
   /// - Throws: `connectionLost`, `malformed`.
   package func load() throws(StoreError) -> StoredState {
-    let state = try session.opened().load()
+    let state = try reconnecting { () throws(StoreError) in try session.opened().load() }
     position = state.position
     foundStored = nil
     return state
@@ -89,6 +93,23 @@ package actor StoreWriter {
   /// - Throws: `connectionLost` (reconnect and repeat), `positionConflict` (another writer: load
   ///   again), `leaseLost`; for every other reason repeat later.
   package func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+    try reconnecting { () throws(StoreError) in try store(commit) }
+  }
+
+  private func reconnecting<Value>(
+    _ body: () throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard let onReconnect, error.code == .connectionLost else { throw error }
+      try connect()
+      onReconnect()
+      return try body()
+    }
+  }
+
+  private func store(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     if let found = foundStored {
       foundStored = nil
       if found.position == commit.position {

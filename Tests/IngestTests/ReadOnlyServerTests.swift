@@ -5,7 +5,6 @@ import TestSupport
 import TestTraits
 import Testing
 
-@testable import Ingest
 @testable import Postgres
 
 /// The daemon's store beside a server that turned read-only under its session.
@@ -17,12 +16,10 @@ import Testing
     func both(_ keyword: String) -> String {
       options.map { $0[keyword] ?? "" }.joined(separator: ",")
     }
-    let writer = StoreWriter(
+    let store = StoreWriter(
       url: "host=\(both("host")) port=\(both("port")) target_session_attrs=read-write"
-        + " dbname=\(options[0]["dbname"] ?? "") user=\(options[0]["user"] ?? "")")
-    let state = DaemonState()
-    let store = PersistentStore(writer: writer, state: state)
-    try await writer.connect()
+        + " dbname=\(options[0]["dbname"] ?? "") user=\(options[0]["user"] ?? "")", onReconnect: {})
+    try await store.connect()
     _ = try await store.load()
     var samples = StoreSamples(seed: 81)
     _ = try await store.commit(samples.minute(0, position: 1, instruments: 3))
