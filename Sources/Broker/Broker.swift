@@ -219,10 +219,7 @@ package final class Broker {
 
   func readCalendar(_ session: Session) throws(AppStoreError) {
     do throws(StoreError) {
-      let learnt = try session.reader.learntCalendar { reason in
-        log.warning("learnt trading days are not known", metadata: ["reason": "\(reason)"])
-      }
-      if let learnt { calendar = learnt }
+      calendar = try session.reader.learntCalendar()
     } catch {
       throw .store(error)
     }

@@ -149,25 +149,8 @@ extension StoreReader {
 
   /// The mainland's trading days: beyond the table of the program those that the daemon has learnt,
   /// the next year's once they are announced.
-  /// - Parameter complain: is given the reason where an older schema gives no right to them.
-  /// - Returns: nil in that case.
-  package func learntCalendar(
-    orElse complain: (StoreError) -> Void
-  ) throws(StoreError) -> TradingCalendar? {
-    try learntSessions(orElse: complain).map { TradingCalendar.shanghai.extended(byStored: $0) }
-  }
-
-  /// The same of every market, as they are stored.
-  package func learntSessions(
-    orElse complain: (StoreError) -> Void
-  ) throws(StoreError) -> [MarketSession]? {
-    do throws(StoreError) {
-      return try sessions()
-    } catch {
-      guard error.code == .operatorNeeded else { throw error }
-      complain(error)
-      return nil
-    }
+  package func learntCalendar() throws(StoreError) -> TradingCalendar {
+    TradingCalendar.shanghai.extended(byStored: try sessions())
   }
 }
 

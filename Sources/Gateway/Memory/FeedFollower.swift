@@ -124,12 +124,8 @@ package final class FeedFollower: Sendable {
 
   /// What is listed, and when it trades: anew with the first quote of each day.
   private func readDirectory() async throws(StoreError) {
-    let (records, sessions) = try await pool.run { [log] (reader) throws(StoreError) in
-      let records = try reader.series()
-      let sessions = try reader.learntSessions { reason in
-        log.warning("learnt trading days are not known", metadata: ["reason": "\(reason)"])
-      }
-      return (records, sessions ?? [])
+    let (records, sessions) = try await pool.run { (reader) throws(StoreError) in
+      (try reader.series(), try reader.sessions())
     }
     assembler.withLock { assembler in
       assembler.setDirectory(records)
