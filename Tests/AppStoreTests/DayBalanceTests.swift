@@ -8,9 +8,6 @@ import Testing
 
 /// What an account had on each day: kept as it changes, and read without its postings.
 @Suite(.ownThread) struct DayBalanceTests {
-  private static let first = TradingDay(daysSince1970: 20_640)
-  private static let symbol = "sh600519"
-
   /// Postings of three days, several in one statement as the broker writes them.
   private static let ledger = """
     set search_path = candled_app;
