@@ -23,9 +23,6 @@ package enum PaperMarket: String, Sendable, CaseIterable {
   /// As people know it: A shares, or those of the United States.
   package var name: String { self == .mainland ? "A" : "US" }
   package var currency: String { self == .mainland ? "CNY" : "USD" }
-
-  /// The newest rule book there is.
-  var rulesVersion: String { self == .mainland ? "2026-07-06" : "2024-05-28" }
 }
 
 /// A command, with what became of it.
@@ -184,8 +181,7 @@ package struct AccountTable {
       if accounts.contains(where: { $0.name == name }) { throw .nameTaken(name) }
       try requireFewMade()
       let id = try LedgerTable(connection).create(
-        userID: userID, name: name, market: market.rawValue, currency: market.currency,
-        rulesVersion: market.rulesVersion)
+        userID: userID, name: name, market: market.rawValue, currency: market.currency)
       return try account(id)
     }
   }

@@ -44,8 +44,8 @@ package struct LedgerTable {
   private static let insertAccount = Statement(
     name: "insert_account",
     sql: """
-      insert into account (user_id, name, market, currency, rules_version, fill_model)
-      values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)
+      insert into account (user_id, name, market, currency)
+      values ($1::bigint, $2::text, $3::text, $4::text)
       returning id
       """)
 
@@ -53,7 +53,7 @@ package struct LedgerTable {
   /// - Parameter currency: CNY or USD.
   /// - Throws: `invalid`, `store`.
   package func create(
-    userID: Int64, name: String, market: String, currency: String, rulesVersion: String
+    userID: Int64, name: String, market: String, currency: String
   ) throws(AppStoreError) -> Int64 {
     let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     guard (1...Self.nameCharactersMax).contains(name.unicodeScalars.count), isPlain else {
@@ -63,8 +63,7 @@ package struct LedgerTable {
     }
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
-    let model = "\(FillModel.name)/\(FillModel.version)"
-    for text in [name, market, currency, rulesVersion, model] { parameters.add { $0.text(text) } }
+    for text in [name, market, currency] { parameters.add { $0.text(text) } }
     do throws(AppStoreError) {
       let ids = try connection.read(Self.insertAccount, with: parameters, context: Self.context) {
         (row) throws(StoreError) in try row.int64()

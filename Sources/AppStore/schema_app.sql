@@ -247,8 +247,6 @@ create table if not exists account (
   name text not null,
   market text not null,
   currency text not null,
-  rules_version text not null,
-  fill_model text not null,
   created_at timestamptz not null default now(),
   closed_at timestamptz,
   constraint account_name_is_short check (char_length(name) between 1 and 64),
@@ -258,8 +256,6 @@ create unique index if not exists account_name_is_new on account (user_id, name)
 where closed_at is null;
 create index if not exists account_user on account (user_id, created_at);
 comment on table account is 'Accounts of paper trading, each a world of its own.';
-comment on column account.rules_version is 'Of the exchange''s rules and fees.';
-comment on column account.fill_model is 'By which its orders fill: name and version.';
 comment on column account.closed_at is
   'Since then it executes nothing, and another one may have its name; null: it is open.';
 

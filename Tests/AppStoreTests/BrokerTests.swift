@@ -17,7 +17,7 @@ import Testing
     database = try AppDatabase()
     connection = try database.connection()
     account = try LedgerTable(connection).create(
-      userID: database.user(), name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: database.user(), name: "纸上", market: "cn", currency: "CNY")
     try database.store.execute("update candled_app.gateway_lease set term = 3")
   }
 
@@ -155,12 +155,12 @@ import Testing
     for (name, currency) in [("", "CNY"), ("a\n", "CNY"), ("a", "EUR")] {
       #expect(throws: AppStoreError.self) {
         try table.create(
-          userID: user, name: name, market: "cn", currency: currency, rulesVersion: "1")
+          userID: user, name: name, market: "cn", currency: currency)
       }
     }
     for isFirst in [true, false] {
       let made = try? table.create(
-        userID: user, name: "a", market: "us", currency: "USD", rulesVersion: "1")
+        userID: user, name: "a", market: "us", currency: "USD")
       #expect((made != nil) == isFirst)
     }
   }

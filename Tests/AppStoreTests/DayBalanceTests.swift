@@ -13,8 +13,8 @@ import Testing
     set search_path = candled_app;
     begin;
     insert into app_user (name) values ('alice');
-    insert into account (user_id, name, market, currency, rules_version, fill_model)
-    values (1, 'a', 'cn', 'CNY', '2026', 'certain/1');
+    insert into account (user_id, name, market, currency)
+    values (1, 'a', 'cn', 'CNY');
     insert into command (account_id, idempotency_key, fingerprint, kind, body)
     select 1, 'k' || n, sha256('d'), 'deposit', 'd' from generate_series(1, 2) n;
     insert into posting (account_id, sequence, kind, at, trading_day, command_id, deposit_type)

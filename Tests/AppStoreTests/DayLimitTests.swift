@@ -20,7 +20,7 @@ import Testing
     let (alice, bob) = (try database.user(), try database.user("bob"))
     accounts = try [(alice, "a"), (alice, "b"), (bob, "c")].map { user, name in
       try LedgerTable(connection).create(
-        userID: user, name: name, market: "cn", currency: "CNY", rulesVersion: "2026")
+        userID: user, name: name, market: "cn", currency: "CNY")
     }
   }
 
@@ -88,8 +88,8 @@ import Testing
     try database.store.execute(
       """
       insert into candled_app.account
-        (user_id, name, market, currency, rules_version, fill_model, closed_at)
-      select 1, 'x' || n, 'cn', 'CNY', '2026', 'm', now() from generate_series(3, \(accounts)) n
+        (user_id, name, market, currency, closed_at)
+      select 1, 'x' || n, 'cn', 'CNY', now() from generate_series(3, \(accounts)) n
       """)
     #expect(throws: AppStoreError.tooManyOfDay("accounts made", limit: accounts)) {
       _ = try table.create(named: "one more", market: .mainland)

@@ -17,7 +17,7 @@ import Testing
     connection = try database.connection()
     user = try database.user()
     account = try LedgerTable(connection).create(
-      userID: user, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: user, name: "纸上", market: "cn", currency: "CNY")
   }
 
   private func put(_ low: String?, _ high: String?) throws {

@@ -87,7 +87,7 @@ import Testing
   @Test func `what becomes of an order wakes nobody who waits for alerts`() throws {
     let connection = try database.connection()
     let account = try LedgerTable(connection).create(
-      userID: alice, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: alice, name: "纸上", market: "cn", currency: "CNY")
     try connection.listen(to: [.alert])
     try database.store.execute(
       """
@@ -161,7 +161,7 @@ import Testing
   @Test func `a refusal of what a later version asked for is left out`() throws {
     let connection = try database.connection()
     let account = try LedgerTable(connection).create(
-      userID: alice, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: alice, name: "纸上", market: "cn", currency: "CNY")
     let bodies = [
       "order of=a_later_version",
       CommandRequest.order(

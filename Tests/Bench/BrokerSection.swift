@@ -83,8 +83,8 @@ private struct BrokerBench {
         select 'user ' || n from generate_series(1, \(Self.orders / Self.ordersOfAccount)) n
         returning id
       )
-      insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
-      select id, 'bench', 'cn', 'CNY', 'bench', 'certain/1' from owner
+      insert into candled_app.account (user_id, name, market, currency)
+      select id, 'bench', 'cn', 'CNY' from owner
       returning id
       """, url: day.database.url)
     accounts = rows.compactMap { $0[0].flatMap { Int64($0) } }

@@ -123,8 +123,7 @@ import Testing
     #expect(try frozen(exchange) == [], "it freezes nothing")
     if isCandidate { try await row(exchange, 1) }
     let other = try LedgerTable(exchange.apps).create(
-      userID: PaperExchange.user, name: "另一个", market: "cn", currency: "CNY",
-      rulesVersion: "2026")
+      userID: PaperExchange.user, name: "另一个", market: "cn", currency: "CNY")
     let refused = try exchange.send(.disarm(purchase: 1), account: other)
     #expect(!refused.isDone && refused.answer.hasPrefix("unknown_purchase: "))
     #expect(try purchases(exchange) == ["1 armed"])

@@ -29,7 +29,7 @@ import Testing
     #expect(try exchange.order(.buy, 100_000, at: 990).isDone)
     // In another account, too.
     let second = try LedgerTable(exchange.apps).create(
-      userID: PaperExchange.user, name: "二", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: PaperExchange.user, name: "二", market: "cn", currency: "CNY")
     try exchange.deposit(1_000_000, account: second)
     let request = CommandRequest.order(
       OrderRequest(

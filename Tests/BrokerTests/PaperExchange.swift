@@ -35,7 +35,7 @@ final class PaperExchange {
     try database.execute("insert into candled_app.app_user (name) values ('alice')")
     apps = try AppConnection(url: database.url(role: "candled_app"), application: "test")
     account = try LedgerTable(apps).create(
-      userID: Self.user, name: "纸上", market: "cn", currency: "CNY", rulesVersion: "2026")
+      userID: Self.user, name: "纸上", market: "cn", currency: "CNY")
     broker = Self.broker(database, clock, counter)
   }
 

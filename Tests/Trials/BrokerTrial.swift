@@ -88,8 +88,8 @@ package struct BrokerTrial {
       with owner as (
         insert into candled_app.app_user (name) values ('\(user)') returning id
       )
-      insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
-      select owner.id, 'account ' || n, 'cn', 'CNY', 'trial', 'certain/1'
+      insert into candled_app.account (user_id, name, market, currency)
+      select owner.id, 'account ' || n, 'cn', 'CNY'
       from owner, generate_series(1, \(count)) n
       returning id
       """, url: url)

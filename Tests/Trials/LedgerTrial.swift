@@ -111,8 +111,8 @@ struct LedgerDatabase {
         on conflict (name) do update set name = excluded.name
         returning id
       )
-      insert into candled_app.account (user_id, name, market, currency, rules_version, fill_model)
-      select owner.id, 'account ' || n, 'cn', 'CNY', 'trial', 'certain/1'
+      insert into candled_app.account (user_id, name, market, currency)
+      select owner.id, 'account ' || n, 'cn', 'CNY'
       from owner, generate_series(1, \(count)) n
       returning id
       """)
