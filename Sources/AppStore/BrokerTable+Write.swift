@@ -211,14 +211,13 @@ extension BrokerTable {
     sql: """
       insert into fill (
         order_id, sequence, account_id, posting_sequence, price, quantity, amount, commission,
-        stamp_duty, transfer_fee, filled_at, trading_day, feed_sequence, model, model_version,
-        evidence, filled_so_far, possible_so_far)
+        stamp_duty, transfer_fee, filled_at, trading_day, feed_sequence, evidence, filled_so_far,
+        possible_so_far)
       select
         ordered::bigint, sequence::integer, account::bigint, posting::bigint, price::numeric,
         quantity::numeric, amount::numeric, commission::numeric, stamp_duty::numeric,
-        transfer_fee::numeric, \(TextColumns.moment("at")), day::date, feed::bigint,
-        '\(FillModel.name)', \(FillModel.version), evidence, filled::numeric,
-        nullif(possible, '')::numeric
+        transfer_fee::numeric, \(TextColumns.moment("at")), day::date, feed::bigint, evidence,
+        filled::numeric, nullif(possible, '')::numeric
       from \(TextColumns.unnest(16)) as added (
         ordered, sequence, account, posting, price, quantity, amount, commission, stamp_duty,
         transfer_fee, at, day, feed, evidence, filled, possible)

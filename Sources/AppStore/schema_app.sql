@@ -615,8 +615,6 @@ create table if not exists fill (
   filled_at timestamptz not null,
   trading_day date not null,
   feed_sequence bigint not null,
-  model text not null,
-  model_version smallint not null,
   evidence text not null,
   filled_so_far numeric not null,
   possible_so_far numeric,
@@ -631,6 +629,10 @@ create table if not exists fill (
   constraint fill_is_certain check (
     quantity <= filled_so_far and coalesce(filled_so_far <= possible_so_far, true))
 );
+-- Before version 7 the model of the evidence stood beside it, too.
+alter table fill
+  drop column if exists model,
+  drop column if exists model_version;
 comment on table fill is 'Parts of orders that were executed, and why. Rows only come.';
 comment on column fill.amount is
   'Rounded to the cent over all fills of the order: each books the difference.';
