@@ -121,7 +121,7 @@ extension BrokerTable {
     name: "read_broker_purchases",
     sql: """
       select
-        id, account_id, command_id, symbol, quantity, trigger #>> '{}', state, reason, changed_at
+        id, account_id, command_id, symbol, quantity, trigger, state, reason, changed_at
       from queue_purchase
       where state in ('armed', 'ordered')
       order by id

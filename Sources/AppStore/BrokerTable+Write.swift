@@ -82,7 +82,7 @@ extension BrokerTable {
         id, account_id, command_id, symbol, quantity, trigger, carries_over, state, reason,
         changed_at)
       select
-        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, to_jsonb(terms),
+        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, terms,
         carries::boolean, state, nullif(reason, ''), \(TextColumns.moment("changed"))
       from \(TextColumns.unnest(10)) as changed (
         id, account, command, symbol, quantity, terms, carries, state, reason, changed)

@@ -81,8 +81,7 @@ extension OrderTable {
             and \(page)
         )
         select
-          q.id, q.account_id, q.symbol, q.quantity, q.trigger #>> '{}', q.state, q.reason,
-          q.changed_at, (
+          q.id, q.account_id, q.symbol, q.quantity, q.trigger, q.state, q.reason, q.changed_at, (
             select max(o.id)
             from paper_order o
             where o.queue_purchase_id = q.id)

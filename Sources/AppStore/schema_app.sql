@@ -389,7 +389,7 @@ create table if not exists queue_purchase (
   command_id bigint not null unique references command on delete restrict,
   symbol text not null,
   quantity numeric not null,
-  trigger jsonb not null,
+  trigger text not null,
   carries_over boolean not null,
   state text not null,
   reason text,
@@ -398,11 +398,28 @@ create table if not exists queue_purchase (
   constraint queue_purchase_state_is_known check (
     state in ('armed', 'ordered', 'filled', 'rejected', 'cancelled', 'expired'))
 );
+-- Before version 7 it was a JSON string.
+
+do $trigger$
+begin
+  if exists (
+    select
+    from pg_attribute
+    where attrelid = 'queue_purchase'::regclass
+      and attname = 'trigger'
+      and atttypid = 'jsonb'::regtype)
+  then
+    alter table queue_purchase alter column trigger type text using trigger #>> '{}';
+  end if;
+end
+$trigger$;
+
 create index if not exists queue_purchase_armed
 on queue_purchase (symbol, id) where state in ('armed', 'ordered');
 create index if not exists queue_purchase_account on queue_purchase (account_id, id);
 comment on table queue_purchase is 'Purchases that wait for their trigger at the limit-up price.';
-comment on column queue_purchase.trigger is 'When it becomes an order.';
+comment on column queue_purchase.trigger is
+  'When it becomes an order: near:5,sealed:30,window:34200-53100,carries for example.';
 comment on column queue_purchase.carries_over is 'Whether it stays armed past the close.';
 
 create table if not exists paper_order (

@@ -152,8 +152,8 @@ actor StandInBroker {
         insert into queue_purchase
           (id, account_id, command_id, symbol, quantity, trigger, carries_over, state, changed_at)
         values (\(command.id), \(command.accountID), \(command.id), '\(purchase.symbol)',
-          \(purchase.quantity), to_jsonb('\(purchase.terms.text)'::text),
-          \(purchase.terms.carriesOver), 'armed', now())
+          \(purchase.quantity), '\(purchase.terms.text)', \(purchase.terms.carriesOver),
+          'armed', now())
         """)
       return "purchase=\(command.id)"
     case .disarm(let id):
