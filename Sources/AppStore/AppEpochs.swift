@@ -21,8 +21,10 @@ package struct AppEpochs: Sendable, Hashable {
   /// Oldest first.
   private var rows: [Row]
 
-  /// - Parameter rows: none of a database that never was restored.
-  package init(_ rows: [Row] = []) { self.rows = rows }
+  package init(_ rows: [Row]) { self.rows = rows }
+
+  /// Of a database that never was restored.
+  package static let none = AppEpochs([])
 
   private static let read = Statement(
     name: "read_epochs",

@@ -137,3 +137,9 @@ final class AlpacaFixture: Sendable {
       """)
   }
 }
+
+extension AlpacaID {
+  /// In a database that never was restored.
+  func text(_ number: Int64) -> String { text(number, in: .none) }
+  func number(_ text: String) -> Int64? { number(text, in: .none) }
+}

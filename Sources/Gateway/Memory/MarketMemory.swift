@@ -1,5 +1,6 @@
 /// Where the newest state is published, and who is told of each change.
 
+import AppStore
 import Market
 import Platform
 
@@ -11,7 +12,16 @@ package final class MarketMemory: Sendable {
 
   package var state: MarketState { published.withLock { $0 } }
 
-  package func publish(_ state: MarketState) { published.withLock { $0 = state } }
+  /// The epochs stay: they are not of the feed.
+  package func publish(_ state: MarketState) {
+    published.withLock { published in
+      var next = state
+      next.epochs = published.epochs
+      published = next
+    }
+  }
+
+  func begin(_ epochs: AppEpochs) { published.withLock { $0.epochs = epochs } }
 }
 
 /// Who passes commits on to apps. Called in order, by one thread at a time, after the state that

@@ -4,6 +4,7 @@
 /// A value: the feed follower makes the next one and publishes it; requests read the one there is.
 /// It must never be changed in place once it is published.
 
+import AppStore
 import Market
 
 /// A series as apps know it: an instrument of one source. Its place never changes while the process
@@ -55,6 +56,8 @@ package struct MarketState: Sendable {
   package var committedAt: Timestamp?
   /// The same by the daemon's clock, which shows another day where it replays one.
   package var knownAt: Timestamp?
+  /// In which epoch numbers of users' orders were given; `MarketMemory` keeps it.
+  package var epochs = AppEpochs.none
 
   /// Whether anything was read yet.
   package var isLoaded: Bool { epoch != 0 }

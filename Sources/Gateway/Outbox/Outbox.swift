@@ -15,9 +15,6 @@ package final class Outbox: Sendable {
 
   static let rowsMax: Int32 = 500
 
-  /// Of the database that this process serves.
-  static let epochs = Locked(AppEpochs())
-
   init(memory: MarketMemory, hub: StreamHub) {
     self.memory = memory
     self.hub = hub
@@ -29,8 +26,7 @@ package final class Outbox: Sendable {
   /// After a lost connection it goes on where it was.
   func begin(_ connection: AppConnection) throws(AppStoreError) {
     try connection.beginEpoch()
-    let epochs = try AppEpochs(over: connection)
-    Self.epochs.withLock { $0 = epochs }
+    memory.begin(try AppEpochs(over: connection))
     let newest = try OutboxTable(connection).last()
     let isGoingOn = last.withLock { last in
       // Another database has less.

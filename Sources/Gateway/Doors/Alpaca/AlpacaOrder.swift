@@ -38,7 +38,7 @@ enum AlpacaID: String, Sendable {
     return String(repeating: "0", count: max(digits - hex.count, 0)) + hex
   }
 
-  func text(_ number: Int64, in epochs: AppEpochs = Outbox.epochs.withLock { $0 }) -> String {
+  func text(_ number: Int64, in epochs: AppEpochs) -> String {
     let epoch = Self.hex(
       kind.map { epochs.epoch(of: $0, number: number) } ?? 0, digits: Self.epochDigits)
     let padded = Self.hex(number, digits: Self.digits)
@@ -46,9 +46,7 @@ enum AlpacaID: String, Sendable {
       + "\(padded.prefix(3))-\(padded.dropFirst(3))"
   }
 
-  func number(
-    _ text: String, in epochs: AppEpochs = Outbox.epochs.withLock { $0 }
-  ) -> Int64? {
+  func number(_ text: String, in epochs: AppEpochs) -> Int64? {
     let digits = text.lowercased().filter { $0 != "-" }.suffix(Self.digits)
     guard let number = Int64(digits, radix: 16), number > 0,
       self.text(number, in: epochs) == text.lowercased()
@@ -243,7 +241,7 @@ struct AlpacaActivity: Sendable {
 }
 
 extension JSONWriter {
-  mutating func write(_ activity: AlpacaActivity, zone: MarketZone) {
+  mutating func write(_ activity: AlpacaActivity, zone: MarketZone, epochs: AppEpochs) {
     let row = activity.row
     member("id") { $0.string(String(row.sequence)) }
     member("activity_type") { $0.string(activity.type) }
@@ -252,7 +250,9 @@ extension JSONWriter {
       member("transaction_time") { $0.moment(row.at, in: zone) }
       member("type") { $0.string("fill") }
       member("side") { $0.string(row.kind == "Sell-Order" ? "sell" : "buy") }
-      if let id = row.orderID { member("order_id") { $0.string(AlpacaID.order.text(id)) } }
+      if let id = row.orderID {
+        member("order_id") { $0.string(AlpacaID.order.text(id, in: epochs)) }
+      }
     } else {
       member("date") { $0.day(zone.day(at: row.at)) }
       member("status") { $0.string("executed") }
@@ -265,7 +265,7 @@ extension JSONWriter {
 
   mutating func write(alpaca portfolio: Portfolio) {
     let account = portfolio.account
-    member("id") { $0.string(AlpacaID.account.text(account.id)) }
+    member("id") { $0.string(AlpacaID.account.text(account.id, in: .none)) }
     member("account_number") { $0.string("PA\(account.id)") }
     member("status") { $0.string("ACTIVE") }
     member("currency") { $0.string(account.currency) }
@@ -291,11 +291,12 @@ extension JSONWriter {
   mutating func write(alpaca record: OrderRecord, in state: MarketState) {
     let order = record.order
     let known = ListedStock(order.symbol, in: state)
+    func id(_ number: Int64) -> String { AlpacaID.order.text(number, in: state.epochs) }
     func moment(_ text: inout JSONWriter, in states: Set<OrderState>, at moment: Timestamp?) {
       let value = states.contains(record.state) ? moment : nil
       text.optional(value) { $0.moment($1, in: known.zone) }
     }
-    member("id") { $0.string(AlpacaID.order.text(order.id)) }
+    member("id") { $0.string(id(order.id)) }
     member("client_order_id") { $0.string(record.key) }
     member("created_at") { $0.moment(record.acceptedAt, in: known.zone) }
     member("updated_at") { $0.moment(record.updatedAt, in: known.zone) }
@@ -304,8 +305,8 @@ extension JSONWriter {
     member("expired_at") { moment(&$0, in: [.expired], at: record.updatedAt) }
     member("canceled_at") { moment(&$0, in: [.cancelled], at: record.updatedAt) }
     member("replaced_at") { moment(&$0, in: [.replaced], at: record.updatedAt) }
-    member("replaces") { $0.optional(record.replaces) { $0.string(AlpacaID.order.text($1)) } }
-    member("replaced_by") { $0.optional(record.replacedBy) { $0.string(AlpacaID.order.text($1)) } }
+    member("replaces") { $0.optional(record.replaces) { $0.string(id($1)) } }
+    member("replaced_by") { $0.optional(record.replacedBy) { $0.string(id($1)) } }
     for name in ["failed_at", "notional", "legs", "hwm"] { member(named: name) { $0.null() } }
     member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
     member("symbol") { $0.string(order.symbol.description) }

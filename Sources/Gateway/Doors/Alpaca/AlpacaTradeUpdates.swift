@@ -131,7 +131,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
       frame(Self.stream, to: &buffer) { data in
         let zone = ListedStock(update.order.order.symbol, in: state).zone
         data.member("event") { $0.string(event) }
-        data.member("execution_id") { $0.string(AlpacaID.event.text(execution)) }
+        data.member("execution_id") { $0.string(AlpacaID.event.text(execution, in: state.epochs)) }
         data.member("timestamp") { $0.moment(update.at, in: zone) }
         if let fill = update.fill {
           data.member("price") { $0.decimal(fill.price) }
@@ -169,7 +169,7 @@ extension JSONWriter {
   fileprivate mutating func write(alpaca refused: RefusedOrder, in state: MarketState) {
     let request = refused.request
     let known = ListedStock(request.symbol, in: state)
-    member("id") { $0.string(AlpacaID.command.text(refused.commandID)) }
+    member("id") { $0.string(AlpacaID.command.text(refused.commandID, in: state.epochs)) }
     member("client_order_id") { $0.string(refused.key) }
     member("created_at") { $0.moment(refused.sentAt, in: known.zone) }
     member("submitted_at") { $0.moment(refused.sentAt, in: known.zone) }

@@ -63,9 +63,12 @@ extension AlpacaTradingRoutes {
       try LedgerTable(connection).transactionLog(
         of: account.id, filter: filter, behind: end, limit: limit)
     }
+    let epochs = service.memory.state.epochs
     return .own { text in
       text.array { list in
-        for row in rows { list.object { $0.write(AlpacaActivity(row), zone: zone) } }
+        for row in rows {
+          list.object { $0.write(AlpacaActivity(row), zone: zone, epochs: epochs) }
+        }
       }
     }
   }

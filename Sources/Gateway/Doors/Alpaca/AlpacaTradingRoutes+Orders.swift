@@ -67,11 +67,12 @@ extension AlpacaTradingRoutes {
         answer: .array(of: .object([.init("id", .string), .init("status", .integer)]))
       ) { (routes, call) throws(Problem) in
         let results = try await routes.cancelAll(call)
+        let epochs = routes.service.memory.state.epochs
         return .own(.several) { text in
           text.array { list in
             for (id, status) in results {
               list.object { row in
-                row.member("id") { $0.string(AlpacaID.order.text(id)) }
+                row.member("id") { $0.string(AlpacaID.order.text(id, in: epochs)) }
                 row.member("status") { $0.integer(Int64(status.code)) }
               }
             }
@@ -82,7 +83,7 @@ extension AlpacaTradingRoutes {
         "/v2/orders/{order_id}", summary: "Alpaca: an order.",
         parameters: [Self.orderID, Self.nested], answer: Self.order
       ) { (routes, call) throws(Problem) in
-        routes.answer(try await routes.order(try call.orderID(), of: call))
+        routes.answer(try await routes.order(try routes.orderID(of: call), of: call))
       },
       route(
         "/v2/orders:by_client_order_id", summary: "Alpaca: an order by its client's name.",
@@ -128,7 +129,7 @@ extension AlpacaTradingRoutes {
 
   /// The number of the order in the path, which must be of the account that trades.
   private func owned(_ call: AlpacaCall) async throws(Problem) -> Int64 {
-    let order = try await order(try call.orderID(), of: call).order
+    let order = try await order(try orderID(of: call), of: call).order
     guard order.account == call.account.id else { throw .unknownOrder }
     return order.id
   }
@@ -194,11 +195,12 @@ extension AlpacaTradingRoutes {
     }
     return results
   }
-}
 
-extension AlpacaCall {
-  fileprivate func orderID() throws(Problem) -> Int64 {
-    guard let id = AlpacaID.order.number(arguments["order_id"] ?? "") else { throw .unknownOrder }
+  private func orderID(of call: AlpacaCall) throws(Problem) -> Int64 {
+    let text = call.arguments["order_id"] ?? ""
+    guard let id = AlpacaID.order.number(text, in: service.memory.state.epochs) else {
+      throw .unknownOrder
+    }
     return id
   }
 }

@@ -166,7 +166,7 @@ extension JSONWriter {
     func ratio(_ profit: ExactDecimal, of whole: ExactDecimal) -> String {
       (try? profit.divided(by: whole, scale: 6))?.description ?? "0"
     }
-    member("asset_id") { $0.string(known.series?.assetID ?? AlpacaID.account.text(0)) }
+    member("asset_id") { $0.string(known.series?.assetID ?? AlpacaID.account.text(0, in: .none)) }
     member("symbol") { $0.string(record.symbol.description) }
     member("exchange") { $0.string("") }
     member("asset_class") { $0.string("us_equity") }
@@ -202,7 +202,8 @@ extension JSONWriter {
     member("symbol") { $0.string(symbol) }
     switch result {
     case .success(let record):
-      member("order_id") { $0.string(AlpacaID.order.text(record.order.id)) }
+      let id = AlpacaID.order.text(record.order.id, in: state.epochs)
+      member("order_id") { $0.string(id) }
       member("status") { $0.integer(200) }
       member("body") { $0.object { $0.write(alpaca: record, in: state) } }
     case .failure(let problem):

@@ -31,7 +31,7 @@ extension AlpacaTradingRoutes {
   private static let keys: KeyValuePairs = [
     "/v2/watchlists/{watchlist_id}": Parameter(
       "watchlist_id", .text(charactersMax: 36), in: .path, summary: "Of the watchlist.",
-      example: AlpacaID.watchlist.text(1)),
+      example: AlpacaID.watchlist.text(1, in: .none)),
     "/v2/watchlists:by_name": Parameter(
       "name", .text(charactersMax: WatchlistTable.nameCharactersMax),
       summary: "Of the watchlist.", example: "mine", isRequired: true),
@@ -215,7 +215,7 @@ extension AlpacaCall {
 
   /// - Throws: `unknownWatchlist`, `store`.
   fileprivate func watchlist(in table: WatchlistTable) throws(AppStoreError) -> Int64 {
-    let id = AlpacaID.watchlist.number(arguments["watchlist_id"] ?? "")
+    let id = AlpacaID.watchlist.number(arguments["watchlist_id"] ?? "", in: .none)
     let found = try arguments["name"].map { (name) throws(AppStoreError) in
       try table.all().first { $0.name == name }?.id
     }
@@ -235,8 +235,8 @@ extension JSONWriter {
   ) {
     let list = dated.list
     let zone = account.market.zone
-    member("id") { $0.string(AlpacaID.watchlist.text(list.id)) }
-    member("account_id") { $0.string(AlpacaID.account.text(account.id)) }
+    member("id") { $0.string(AlpacaID.watchlist.text(list.id, in: .none)) }
+    member("account_id") { $0.string(AlpacaID.account.text(account.id, in: .none)) }
     member("name") { $0.string(list.name) }
     member("created_at") { $0.moment(dated.createdAt, in: zone) }
     member("updated_at") { $0.moment(dated.updatedAt, in: zone) }

@@ -84,10 +84,11 @@ struct AlpacaTradingRoutes: Sendable {
       try await order(id, of: call)
     }
     guard let record else {
+      let name = AlpacaID.order.text(id, in: service.memory.state.epochs)
       throw Problem(
         .conflict, code: Problem.outcomeUnknownCode,
-        title: "The request was carried out as order \(AlpacaID.order.text(id)), which cannot be "
-          + "read now: look it up.")
+        title: "The request was carried out as order \(name), which cannot be read now: look it "
+          + "up.")
     }
     return record
   }
