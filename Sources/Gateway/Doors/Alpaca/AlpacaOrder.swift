@@ -5,7 +5,6 @@ import Foundation
 import HTTPTypes
 import Market
 import PaperTrading
-import Platform
 
 /// Numbers of ours as UUIDs, which clients want (RFC 9562, version 8). What is given again after a
 /// backup was restored has the epoch in it, so that an old id never names another order.
