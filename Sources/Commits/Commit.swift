@@ -22,8 +22,6 @@ package struct Commit: Sendable {
   package var events: [FeedEvent] = []
   package var bars: [BarBatch] = []
   package var reference = ReferenceRows()
-  /// The first day whose minutes their source still tells: what is open of earlier ones stays so.
-  package var firstDayAvailable: TradingDay?
   /// The position is stored even without a row: a finished segment of the journal waits for it.
   package var storesPosition = false
 

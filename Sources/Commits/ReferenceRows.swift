@@ -12,6 +12,9 @@ package struct ReferenceRows: Sendable {
   package var sessions: [MarketSession] = []
   package var watermarks: [BarWatermark] = []
   package var serving: [ServingRow] = []
+  /// The first day whose minutes their source still has: gaps of earlier ones are permanent. It
+  /// comes with rows, and is none itself.
+  package var firstDayAvailable: TradingDay?
 
   package init() {}
 

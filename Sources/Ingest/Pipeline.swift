@@ -188,7 +188,7 @@ extension Pipeline {
     if stages[place].isMainland {
       for case .dayComplete(let day, _, _) in output.events {
         pending.commit.reference.sessions += sessions(around: day)
-        pending.commit.firstDayAvailable = RepairPlan().firstDay(
+        pending.commit.reference.firstDayAvailable = RepairPlan().firstDay(
           on: day, isTradingDay: calendar.isTradingDay)
       }
     }

@@ -69,7 +69,7 @@ extension RepairTable {
 
   /// Nobody will look for a hole that is too old, so nobody shall wait for it.
   func markPermanentGaps(_ commit: Commit) throws(StoreError) {
-    guard let day = commit.firstDayAvailable else { return }
+    guard let day = commit.reference.firstDayAvailable else { return }
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
     parameters.add { $0.timestamp(commit.knownAt) }

@@ -350,7 +350,7 @@ import Testing
         position: JournalPosition(position),
         knownAt: StoreSamples.start.adding(seconds: position * 3600))
       commit.events = [.dayComplete(day: day, instruments: 1, residuals: 0)]
-      commit.firstDayAvailable = first
+      commit.reference.firstDayAvailable = first
       _ = try await writer.commit(commit)
       return try database.execute("select state, permanent_reason from candled.gaps")
     }

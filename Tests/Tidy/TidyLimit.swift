@@ -42,10 +42,10 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("lines with a vendor's name outside its folder", target: 0) {
       $0.vendorLines.total
     },
-    TidyLimit("stored properties of a type, most", target: propertiesMax, today: 16) {
+    TidyLimit("stored properties of a type, most", target: propertiesMax) {
       $0.properties.first?.count ?? 0
     },
-    TidyLimit("types with more than 15", target: 0, today: 1) { measured in
+    TidyLimit("types with more than 15", target: 0) { measured in
       measured.properties.count { $0.count > propertiesMax }
     },
     TidyLimit("Type+Aspect files of a type, most", target: aspectFilesMax) {
