@@ -41,14 +41,11 @@ package struct OrderUpdate: Sendable, Hashable {
   }
 }
 
-/// An order that the broker refused: it never was one.
+/// An order that the broker refused.
 package struct RefusedOrder: Sendable, Hashable {
   package var commandID: Int64
-  package var accountID: Int64
-  package var key: String
-  package var request: OrderRequest
-  package var sentAt: Timestamp
-  package var answeredAt: Timestamp
+  /// As of an order that was rejected; its number is 0, for it never was one.
+  package var record: OrderRecord
   /// A code, and a sentence behind a colon.
   package var answer: String
   package var isOfMainAccount: Bool
@@ -276,8 +273,15 @@ extension PostgresRow {
   fileprivate mutating func refusedOrder() throws(StoreError) -> RefusedOrder? {
     let (id, account, key, body) = (try int64(), try int64(), try text(), try text())
     guard case .order(let request)? = CommandRequest(text: body) else { return nil }
+    let (sentAt, answeredAt) = (try timestamp(), try timestamp())
+    let order = Order(
+      id: 0, account: account, symbol: request.symbol, side: request.side, kind: request.kind,
+      timeInForce: request.timeInForce, quantity: request.quantity, limit: request.limit,
+      stop: request.stop)
+    let record = OrderRecord(
+      order: order, state: .rejected, key: key, tradingDay: sentAt.shanghaiDay,
+      acceptedAt: sentAt, updatedAt: answeredAt, filled: .zero)
     return RefusedOrder(
-      commandID: id, accountID: account, key: key, request: request, sentAt: try timestamp(),
-      answeredAt: try timestamp(), answer: try text(), isOfMainAccount: try bool())
+      commandID: id, record: record, answer: try text(), isOfMainAccount: try bool())
   }
 }

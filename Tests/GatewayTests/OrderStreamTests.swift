@@ -84,6 +84,7 @@ import Testing
       let row = try #require(rows?.first)
       #expect(row["state"] as? String == "rejected" && row["id"] is NSNull, "\(row)")
       #expect(row["idempotencyKey"] as? String == "too-much")
+      #expect(row["filledQuantity"] as? String == "0" && row["command"] is String, "\(row)")
       #expect((row["event"] as? [String: Any])?["code"] as? String == "insufficient_funds")
     }
   }

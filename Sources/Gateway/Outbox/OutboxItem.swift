@@ -109,31 +109,16 @@ extension JSONWriter {
     }
   }
 
-  /// As an order that has no number, for it was none.
   fileprivate mutating func write(_ refused: RefusedOrder, in state: MarketState) {
-    let (request, problem) = (refused.request, Problem(refusal: refused.answer))
-    let known = ListedStock(request.symbol, in: state)
-    member("id") { $0.null() }
+    let record = refused.record
+    write(record, in: state)
     member("command") { $0.string(String(refused.commandID)) }
-    member("account") { $0.string(String(refused.accountID)) }
-    member("idempotencyKey") { $0.string(refused.key) }
-    member("stockSymbol") { $0.string(request.symbol.description) }
-    member("name") { $0.optional(known.series?.name) { $0.string($1) } }
-    member("side") { $0.string(request.side.name) }
-    member("type") { $0.string(request.kind.name) }
-    member("timeInForce") { $0.string(request.timeInForce.name) }
-    member("quantity") { $0.decimal(request.quantity) }
-    member("limitPrice") { $0.optional(request.limit) { $0.decimal($1) } }
-    member("stopPrice") { $0.optional(request.stop) { $0.decimal($1) } }
-    member("status") { $0.string(OrderStatus.canceled.rawValue) }
-    member("state") { $0.string("rejected") }
-    member("createdAt") { $0.moment(refused.sentAt, in: known.zone) }
     member("event") { event in
       event.object { event in
-        event.member("kind") { $0.string("rejected") }
-        event.member("at") { $0.moment(refused.answeredAt, in: known.zone) }
-        event.member("code") { $0.string(problem.code) }
-        event.member("title") { $0.string(problem.title) }
+        event.member("kind") { $0.string(record.state.name) }
+        let zone = ListedStock(record.order.symbol, in: state).zone
+        event.member("at") { $0.moment(record.updatedAt, in: zone) }
+        event.write(refusal: refused.answer)
       }
     }
   }

@@ -34,11 +34,12 @@ extension JSONWriter {
 
   // MARK: Orders
 
-  /// Members of an order.
+  /// Members of an order. One that was refused has no number.
   mutating func write(_ record: OrderRecord, in state: MarketState) {
     let order = record.order
     let known = ListedStock(order.symbol, in: state)
-    member("id") { $0.string(String(order.id)) }
+    let id = record.state == .rejected ? nil : order.id
+    member("id") { $0.optional(id) { $0.string(String($1)) } }
     member("account") { $0.string(String(order.account)) }
     member("idempotencyKey") { $0.string(record.key) }
     member("stockSymbol") { $0.string(order.symbol.description) }
@@ -62,6 +63,13 @@ extension JSONWriter {
     let executedAt = record.state == .filled ? record.execution?.lastAt : nil
     member("executedAt") { $0.optional(executedAt) { $0.moment($1, in: known.zone) } }
     member("candled") { $0.object { $0.write(placeOf: record, stock: known.stock) } }
+  }
+
+  /// Why a command was refused.
+  mutating func write(refusal answer: String) {
+    let problem = Problem(refusal: answer)
+    member("code") { $0.string(problem.code) }
+    member("title") { $0.string(problem.title) }
   }
 
   /// Where it stands in its queue, and what it certainly and possibly got.

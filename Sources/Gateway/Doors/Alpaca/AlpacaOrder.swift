@@ -287,7 +287,10 @@ extension JSONWriter {
     ] { member(named: name) { $0.boolean(false) } }
   }
 
-  mutating func write(alpaca record: OrderRecord, in state: MarketState) {
+  /// - Parameter refused: the command that asked for it, where it was refused.
+  mutating func write(
+    alpaca record: OrderRecord, refused: RefusedOrder? = nil, in state: MarketState
+  ) {
     let order = record.order
     let known = ListedStock(order.symbol, in: state)
     func id(_ number: Int64) -> String { AlpacaID.order.text(number, in: state.epochs) }
@@ -295,7 +298,8 @@ extension JSONWriter {
       let value = states.contains(record.state) ? moment : nil
       text.optional(value) { $0.moment($1, in: known.zone) }
     }
-    member("id") { $0.string(id(order.id)) }
+    let command = refused.map { AlpacaID.command.text($0.commandID, in: state.epochs) }
+    member("id") { $0.string(command ?? id(order.id)) }
     member("client_order_id") { $0.string(record.key) }
     member("created_at") { $0.moment(record.acceptedAt, in: known.zone) }
     member("updated_at") { $0.moment(record.updatedAt, in: known.zone) }
@@ -306,7 +310,8 @@ extension JSONWriter {
     member("replaced_at") { moment(&$0, in: [.replaced], at: record.updatedAt) }
     member("replaces") { $0.optional(record.replaces) { $0.string(id($1)) } }
     member("replaced_by") { $0.optional(record.replacedBy) { $0.string(id($1)) } }
-    for name in ["failed_at", "notional", "legs", "hwm"] { member(named: name) { $0.null() } }
+    member("failed_at") { moment(&$0, in: [.rejected], at: record.updatedAt) }
+    for name in ["notional", "legs", "hwm"] { member(named: name) { $0.null() } }
     member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
     member("symbol") { $0.string(order.symbol.description) }
     member("asset_class") { $0.string("us_equity") }
@@ -322,6 +327,11 @@ extension JSONWriter {
     member("stop_price") { $0.optional(order.stop) { $0.decimal($1) } }
     member("status") { $0.string(record.alpacaStatus(at: state.clock(at: .now))) }
     member("extended_hours") { $0.boolean(false) }
-    member("candled") { $0.object { $0.write(placeOf: record, stock: known.stock) } }
+    member("candled") { ours in
+      ours.object { ours in
+        ours.write(placeOf: record, stock: known.stock)
+        if let refused { ours.write(refusal: refused.answer) }
+      }
+    }
   }
 }

@@ -142,10 +142,13 @@ final class AlpacaTradeUpdates: StreamTranslator {
       }
     case .refusal(let refused) where refused.isOfMainAccount:
       frame(Self.stream, to: &buffer) { data in
-        let zone = ListedStock(refused.request.symbol, in: state).zone
+        let record = refused.record
+        let zone = ListedStock(record.order.symbol, in: state).zone
         data.member("event") { $0.string("rejected") }
-        data.member("timestamp") { $0.moment(refused.answeredAt, in: zone) }
-        data.member("order") { $0.object { $0.write(alpaca: refused, in: state) } }
+        data.member("timestamp") { $0.moment(record.updatedAt, in: zone) }
+        data.member("order") { order in
+          order.object { $0.write(alpaca: record, refused: refused, in: state) }
+        }
       }
     case .order, .refusal, .notification, .nothing: break
     }
@@ -162,39 +165,5 @@ extension OrderUpdate {
   fileprivate var alpacaEvent: String? {
     guard kind == "fill" else { return Self.events[kind] }
     return fill?.filledSoFar == order.order.quantity ? "fill" : "partial_fill"
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func write(alpaca refused: RefusedOrder, in state: MarketState) {
-    let request = refused.request
-    let known = ListedStock(request.symbol, in: state)
-    member("id") { $0.string(AlpacaID.command.text(refused.commandID, in: state.epochs)) }
-    member("client_order_id") { $0.string(refused.key) }
-    member("created_at") { $0.moment(refused.sentAt, in: known.zone) }
-    member("submitted_at") { $0.moment(refused.sentAt, in: known.zone) }
-    member("updated_at") { $0.moment(refused.answeredAt, in: known.zone) }
-    member("failed_at") { $0.moment(refused.answeredAt, in: known.zone) }
-    member("asset_id") { $0.optional(known.series) { $0.string($1.assetID) } }
-    member("symbol") { $0.string(request.symbol.description) }
-    member("asset_class") { $0.string("us_equity") }
-    member("qty") { $0.decimal(request.quantity) }
-    member("filled_qty") { $0.string("0") }
-    member("order_class") { $0.string("simple") }
-    member("order_type") { $0.string(request.kind.alpacaName) }
-    member("type") { $0.string(request.kind.alpacaName) }
-    member("side") { $0.string(request.side.name) }
-    member("time_in_force") { $0.string(request.timeInForce.name) }
-    member("limit_price") { $0.optional(request.limit) { $0.decimal($1) } }
-    member("stop_price") { $0.optional(request.stop) { $0.decimal($1) } }
-    member("status") { $0.string("rejected") }
-    member("extended_hours") { $0.boolean(false) }
-    member("candled") { ours in
-      ours.object { ours in
-        let problem = Problem(refusal: refused.answer)
-        ours.member("code") { $0.string(problem.code) }
-        ours.member("title") { $0.string(problem.title) }
-      }
-    }
   }
 }
