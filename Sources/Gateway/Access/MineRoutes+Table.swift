@@ -83,7 +83,7 @@ extension MineRoutes {
   }
 
   typealias Responding =
-    @Sendable (MineRoutes, MineRequest) async throws(Problem) -> MineResponse
+    @Sendable (MineRoutes, MineRequest) async throws(Problem) -> Answer
 
   func route(
     _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
@@ -99,13 +99,7 @@ extension MineRoutes {
       status: status, answer: answer, body: body,
       problems: refusals + [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
     ) { arguments, _, context in
-      let values = parameters.compactMap { parameter in
-        arguments[parameter.name].map { (parameter.name, $0) }
-      }
-      let request = MineRequest(
-        principal: context.principal,
-        parameters: Dictionary(values) { first, _ in first }, body: arguments.body)
-      return Answer(try await respond(self, request))
+      try await respond(self, MineRequest(principal: context.principal, arguments: arguments))
     }
   }
 
@@ -143,13 +137,4 @@ extension MineRoutes {
             .init("high", .nullable(.matching(.price)), isRequired: false),
           ]))))
   ])
-}
-
-extension Answer {
-  fileprivate init(_ response: MineResponse) {
-    self.init(json: response.body, caching: "no-store")
-    status = HTTPResponse.Status(code: response.status)
-    if response.body.isEmpty { headers[.contentType] = nil }
-    if let location = response.location { headers[.location] = location }
-  }
 }

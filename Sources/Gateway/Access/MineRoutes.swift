@@ -37,9 +37,9 @@ package struct MineRoutes: Sendable {
 
   // MARK: Tickets and preferences
 
-  func makeTicket(_ request: MineRequest) throws(Problem) -> MineResponse {
+  func makeTicket(_ request: MineRequest) throws(Problem) -> Answer {
     let ticket = try control.ticket(for: request.principal)
-    return .json(status: 201) { writer in
+    return .own(.created) { writer in
       writer.object { object in
         object.member("ticket") { $0.string(ticket) }
         object.member("expiresInSeconds") { $0.integer(Int64(TicketBox.lifeSeconds)) }
@@ -47,32 +47,32 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func preferences(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func preferences(_ request: MineRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
     let value = try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).value()
     }
-    return MineResponse(status: 200, body: Array(value.utf8))
+    return Answer(json: Array(value.utf8), caching: "no-store")
   }
 
   func changePreferences(
     _ request: MineRequest, merging: Bool
-  ) async throws(Problem) -> MineResponse {
+  ) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
-    guard let json = String(validating: request.body, as: UTF8.self) else {
+    guard let json = String(validating: request.arguments.body, as: UTF8.self) else {
       throw .unstorable("body", expected: "JSON in UTF-8")
     }
     try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).write(json, merging: merging)
     }
-    return .empty
+    return .done
   }
 
   // MARK: Watchlists
 
-  func watchlists(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func watchlists(_ request: MineRequest) async throws(Problem) -> Answer {
     let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .json { writer in
+    return .own { writer in
       writer.object { object in
         object.member("watchlists") { member in
           member.array { array in for list in lists { list.write(to: &array) } }
@@ -81,35 +81,35 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func watchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func watchlist(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.watchlist(id)
     }
-    return .json { list.write(to: &$0) }
+    return .own { list.write(to: &$0) }
   }
 
-  func makeWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func makeWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
     let name = try decode(NameBody.self, from: request).name
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
     }
-    return .json(status: 201, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
+    return .own(.created, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
   }
 
-  func renameWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func renameWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
     let (id, name) = (try request.watchlistID(), try decode(NameBody.self, from: request).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
-    return .empty
+    return .done
   }
 
-  func deleteWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func deleteWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
-    return .empty
+    return .done
   }
 
-  func replaceSymbols(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func replaceSymbols(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     var (entries, unlisted): ([WatchlistEntry], [Symbol]) = ([], [])
     for entry in try decode(SymbolsBody.self, from: request).symbols {
@@ -138,29 +138,29 @@ package struct MineRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.replaceItems(of: id, with: order)
     }
-    return .json { list.write(to: &$0) }
+    return .own { list.write(to: &$0) }
   }
 
-  func putSymbol(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func putSymbol(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
-    let symbol = try symbol(request.parameters["symbol"] ?? "")
+    let symbol = try symbol(request.arguments["symbol"] ?? "")
     let triggers =
-      request.body.isEmpty
+      request.arguments.body.isEmpty
       ? PriceTriggers() : try decode(TriggersBody.self, from: request).value()
     try await change(request) { (table) throws(AppStoreError) in
       try table.put(WatchlistItem(symbol: symbol, triggers: triggers), in: id)
     }
-    return .empty
+    return .done
   }
 
   /// Also of a symbol that is not known any more.
-  func removeSymbol(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func removeSymbol(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
-    let text = request.parameters["symbol"] ?? ""
+    let text = request.arguments["symbol"] ?? ""
     guard let symbol = resolve(text) ?? Symbol(anySpelling: text) else { throw unknown() }
     try await change(request) { (table) throws(AppStoreError) in try table.remove(symbol, from: id)
     }
-    return .empty
+    return .done
   }
 
   // MARK: Shared
@@ -207,7 +207,7 @@ package struct MineRoutes: Sendable {
   func decode<Body: Decodable>(
     _ type: Body.Type, from request: MineRequest
   ) throws(Problem) -> Body {
-    try JSONBody.decode(type, from: Data(request.body))
+    try JSONBody.decode(type, from: Data(request.arguments.body))
   }
 }
 

@@ -8,11 +8,11 @@ import Market
 extension MineRoutes {
   // MARK: Alerts
 
-  func alerts(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func alerts(_ request: MineRequest) async throws(Problem) -> Answer {
     let alerts = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.all()
     }
-    return .json { writer in
+    return .own { writer in
       writer.object { object in
         object.member("alerts") { member in
           member.array { array in for alert in alerts { alert.write(to: &array) } }
@@ -21,34 +21,34 @@ extension MineRoutes {
     }
   }
 
-  func alert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func alert(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "an alert")
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.alert(id)
     }
-    return .json { alert.write(to: &$0) }
+    return .own { alert.write(to: &$0) }
   }
 
-  func makeAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func makeAlert(_ request: MineRequest) async throws(Problem) -> Answer {
     let wanted = try wanted(request)
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.create(wanted)
     }
-    return .json(status: 201, location: "/v1/alerts/\(alert.id)") { alert.write(to: &$0) }
+    return .own(.created, location: "/v1/alerts/\(alert.id)") { alert.write(to: &$0) }
   }
 
-  func replaceAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func replaceAlert(_ request: MineRequest) async throws(Problem) -> Answer {
     let (id, wanted) = (try request.id(of: "an alert"), try wanted(request))
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
     }
-    return .json { alert.write(to: &$0) }
+    return .own { alert.write(to: &$0) }
   }
 
-  func deleteAlert(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func deleteAlert(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "an alert")
     try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
-    return .empty
+    return .done
   }
 
   @discardableResult
@@ -87,13 +87,13 @@ extension MineRoutes {
   static let inboxRowsMax: Int64 = 500
 
   /// The first page has the alerts, too, as a client that lists what it created expects.
-  func notifications(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func notifications(_ request: MineRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
-    let isUnread = request.parameters["unread"] == "true"
-    let limit = request.parameters["limit"].flatMap { Int($0) } ?? Int(Self.inboxRowsDefault)
+    let isUnread = request.arguments["unread"] == "true"
+    let limit = Int(request.arguments.integer("limit") ?? Self.inboxRowsDefault)
     let fingerprint = "inbox \(user) \(isUnread)"
     var before: Int64?
-    if let cursor = request.parameters["cursor"] {
+    if let cursor = request.arguments["cursor"] {
       guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
       before = id
     }
@@ -107,7 +107,7 @@ extension MineRoutes {
     }
     let shown = rows.prefix(limit)
     let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
-    return .json { writer in
+    return .own { writer in
       writer.object { object in
         if let alerts {
           object.member("alerts") { member in
@@ -123,22 +123,22 @@ extension MineRoutes {
     }
   }
 
-  func readNotifications(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func readNotifications(_ request: MineRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
-    let last = request.parameters["through"].flatMap { Int64($0) } ?? .max
+    let last = request.arguments.integer("through") ?? .max
     try await run { (connection) throws(AppStoreError) in
       try NotificationTable(connection).markAllRead(through: last, of: user)
     }
-    return .empty
+    return .done
   }
 
-  func readNotification(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func readNotification(_ request: MineRequest) async throws(Problem) -> Answer {
     try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
       try table.markRead(id, of: user)
     }
   }
 
-  func deleteNotification(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  func deleteNotification(_ request: MineRequest) async throws(Problem) -> Answer {
     try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
       try table.delete(id, of: user)
     }
@@ -147,7 +147,7 @@ extension MineRoutes {
   private func changeNotification(
     _ request: MineRequest,
     body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
-  ) async throws(Problem) -> MineResponse {
+  ) async throws(Problem) -> Answer {
     let (id, user) = (
       try request.id(of: "a notification"),
       try request.principal.identity(with: .account).userID
@@ -155,7 +155,7 @@ extension MineRoutes {
     try await run { (connection) throws(AppStoreError) in
       try body(NotificationTable(connection), id, user)
     }
-    return .empty
+    return .done
   }
 }
 

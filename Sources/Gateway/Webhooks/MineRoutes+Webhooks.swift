@@ -46,9 +46,9 @@ extension MineRoutes {
 
   // MARK: Answers
 
-  private func webhooks(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  private func webhooks(_ request: MineRequest) async throws(Problem) -> Answer {
     let webhooks = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .json { writer in
+    return .own { writer in
       writer.object { object in
         object.member("webhooks") { member in
           member.array { array in
@@ -59,7 +59,7 @@ extension MineRoutes {
     }
   }
 
-  private func webhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  private func webhook(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "a webhook")
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       guard let found = try table.all().first(where: { $0.id == id }) else {
@@ -67,17 +67,17 @@ extension MineRoutes {
       }
       return found
     }
-    return .json { writer in writer.object { webhook.writeMembers(to: &$0) } }
+    return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
   }
 
-  private func makeWebhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  private func makeWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
     let url = try url(request)
     var generator = SystemRandomNumberGenerator()
     let secret = WebhookSecret(using: &generator)
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.create(url: url, secret: secret.bytes)
     }
-    return .json(status: 201, location: "/v1/webhooks/\(webhook.id)") { writer in
+    return .own(.created, location: "/v1/webhooks/\(webhook.id)") { writer in
       writer.object { object in
         webhook.writeMembers(to: &object)
         object.member("secret") { $0.string(secret.reveal()) }
@@ -85,18 +85,18 @@ extension MineRoutes {
     }
   }
 
-  private func replaceWebhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  private func replaceWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
     let (id, url) = (try request.id(of: "a webhook"), try url(request))
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
     }
-    return .json { writer in writer.object { webhook.writeMembers(to: &$0) } }
+    return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
   }
 
-  private func deleteWebhook(_ request: MineRequest) async throws(Problem) -> MineResponse {
+  private func deleteWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "a webhook")
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
-    return .empty
+    return .done
   }
 
   @discardableResult
