@@ -3,11 +3,7 @@
 extension LedgerAudit {
   static let daily = """
     select account_id, unit, trading_day, d.balance, d.paid_in, e.balance, e.paid_in
-    from (
-      select d.*
-      from scope s
-      join day_balance d on d.account_id = s.account_id
-    ) d
+    from day_balance d
     full join (
       select
         account_id, unit, trading_day, change <> 0 or paid <> 0 as is_change,
@@ -18,8 +14,7 @@ extension LedgerAudit {
           coalesce(sum(e.amount) filter (
             where e.kind in ('available', 'frozen', 'sellable', 'today')), 0) as change,
           coalesce(-sum(e.amount) filter (where e.kind = 'world'), 0) as paid
-        from scope s
-        join posting p on p.account_id = s.account_id
+        from posting p
         join entry e on e.account_id = p.account_id
           and e.posting_sequence = p.sequence
         group by p.account_id, e.unit, p.trading_day

@@ -3,29 +3,19 @@
 import Postgres
 
 extension LedgerAudit {
-  static let whole = statements(
-    "all",
-    from: "select id as account_id, 0::bigint as floor from account "
-      + "where cardinality($1::bigint[]) >= 0 and cardinality($2::bigint[]) >= 0")
-  /// Those whose cost grows with the rows that are looked at, not with all there are.
-  static let recent = statements(
-    "recent", from: "select * from unnest($1::bigint[], $2::bigint[]) as s (account_id, floor)"
-  ).filter { [.balanced, .chained, .positive, .frozen, .settled, .sequence].contains($0.key) }
-
-  /// One a query: every row becomes the text of the row.
-  private static func statements(_ scope: String, from scoped: String) -> [Invariant: Statement] {
-    var statements: [Invariant: Statement] = [:]
-    for (number, invariant) in Invariant.allCases.enumerated() {
-      statements[invariant] = Statement(
-        name: "audit_\(scope)_\(number)",
+  /// One a query, in the order of the invariants: every row becomes the text of the row.
+  static let statements: [(Invariant, Statement)] = Invariant.allCases.enumerated().map {
+    number, invariant in
+    (
+      invariant,
+      Statement(
+        name: "audit_\(number)",
         sql: """
-          with scope as (\(scoped))
           select broken::text
           from (\(query(invariant))) as broken
           limit \(rowsMax)
           """)
-    }
-    return statements
+    )
   }
 
   private static func query(_ invariant: Invariant) -> String {
@@ -46,73 +36,44 @@ extension LedgerAudit {
     }
   }
 
-  /// Rows of an account behind the floor of `s`, by the index that begins with them: how few they
-  /// are is not to be guessed, so nothing is pulled out of here.
-  private static func behindFloor(_ table: String, by sequence: String) -> String {
-    """
-    cross join lateral (
-      select *
-      from \(table)
-      where account_id = s.account_id
-        and \(sequence) > s.floor
-      offset 0
-    )
-    """
-  }
-
   private static let balanced = """
-    select e.account_id, e.posting_sequence, e.unit, sum(e.amount)
-    from scope s
-    \(behindFloor("entry", by: "posting_sequence")) e
-    group by e.account_id, e.posting_sequence, e.unit
-    having sum(e.amount) <> 0
+    select account_id, posting_sequence, unit, sum(amount)
+    from entry
+    group by account_id, posting_sequence, unit
+    having sum(amount) <> 0
     """
 
   private static let chained = """
     select *
     from (
       select
-        e.account_id, e.posting_sequence, e.unit, e.kind, e.amount, e.balance_after,
+        account_id, posting_sequence, unit, kind, amount, balance_after,
         coalesce(
-          lag(e.balance_after) over (
-            partition by e.account_id, e.unit, e.kind
-            order by e.posting_sequence, e.line),
-          case when s.floor > 0 then (
-            select balance_after
-            from entry b
-            where b.account_id = e.account_id
-              and b.unit = e.unit
-              and b.kind = e.kind
-              and b.posting_sequence <= s.floor
-            order by b.posting_sequence desc, b.line desc
-            limit 1
-          ) end,
+          lag(balance_after) over (
+            partition by account_id, unit, kind
+            order by posting_sequence, line),
           0) as before
-      from scope s
-      \(behindFloor("entry", by: "posting_sequence")) e
+      from entry
     ) e
     where balance_after <> before + amount
     """
 
   private static let booked = """
     select account_id, unit, kind, b.balance, e.total
-    from scope
-    join book b using (account_id)
+    from book b
     full join (
       select account_id, unit, kind, sum(amount) as total
-      from scope
-      join entry using (account_id)
+      from entry
       group by account_id, unit, kind
     ) e using (account_id, unit, kind)
     where b.balance is distinct from e.total
     """
 
   private static let positive = """
-    select b.*
-    from scope s
-    join book b on b.account_id = s.account_id
-    where b.balance < 0
-      and b.kind in ('available', 'frozen', 'sellable', 'today')
+    select *
+    from book
+    where balance < 0
+      and kind in ('available', 'frozen', 'sellable', 'today')
     """
 
   /// What was reversed counts as never filled.
@@ -129,25 +90,22 @@ extension LedgerAudit {
   private static let position = """
     select *
     from (
-      select b.account_id, b.unit as symbol, sum(b.balance) as held
-      from scope s
-      join book b on b.account_id = s.account_id
-      where b.unit <> 'cash'
-        and b.kind <> 'market'
-      group by b.account_id, b.unit
+      select account_id, unit as symbol, sum(balance) as held
+      from book
+      where unit <> 'cash'
+        and kind <> 'market'
+      group by account_id, unit
     ) b
     full join (
       select account_id, symbol, sum(quantity) as due
       from (
         select
           f.account_id, o.symbol, case o.side when 'buy' then f.quantity else -f.quantity end
-        from scope s
-        join (\(standing)) f on f.account_id = s.account_id
+        from (\(standing)) f
         join paper_order o on o.id = f.order_id
         union all
         select p.account_id, a.symbol, e.amount
-        from scope s
-        join posting p on p.account_id = s.account_id
+        from posting p
         join corporate_action a on a.id = p.corporate_action_id
         join entry e on e.account_id = p.account_id
           and e.posting_sequence = p.sequence
@@ -167,10 +125,9 @@ extension LedgerAudit {
   private static let frozen = """
     select *
     from (
-      select b.account_id, b.unit, b.balance as held
-      from scope s
-      join book b on b.account_id = s.account_id
-      where b.kind = 'frozen'
+      select account_id, unit, balance as held
+      from book
+      where kind = 'frozen'
     ) b
     full join (
       select
@@ -180,8 +137,7 @@ extension LedgerAudit {
         bool_or(o.side = 'sell' and o.frozen <> o.quantity - o.filled) as is_other,
         bool_or(o.side = 'buy' and o.frozen < (o.quantity - o.filled) * o.worst_price - 0.01)
           as is_short
-      from scope s
-      join paper_order o on o.account_id = s.account_id
+      from paper_order o
       where o.state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
       group by 1, 2
     ) d using (account_id, unit)
@@ -203,38 +159,10 @@ extension LedgerAudit {
           sum(e.amount) filter (
             where p.kind = 'bonus' or p.kind = 'reversal' and p.order_id is null), 0
         ) as added
-      from (
-        select
-          s.account_id,
-          coalesce(
-            (
-              select b.sequence
-              from posting b
-              where b.account_id = s.account_id
-                and b.sequence <= s.floor
-                and b.trading_day < p.trading_day
-              order by b.sequence desc
-              limit 1
-            ), 0) as floor
-        from scope s
-        join posting p on p.account_id = s.account_id
-          and p.sequence = s.floor + 1
-        offset 0
-      ) s
-      \(behindFloor("posting", by: "sequence")) p
-      cross join lateral (
-        select *
-        from entry
-        where account_id = p.account_id
-          and posting_sequence = p.sequence
-        offset 0
-      ) e
-      left join lateral (
-        select *
-        from paper_order
-        where id = p.order_id
-        offset 0
-      ) o on true
+      from posting p
+      join entry e on e.account_id = p.account_id
+        and e.posting_sequence = p.sequence
+      left join paper_order o on o.id = p.order_id
       where e.unit <> 'cash'
         and e.kind <> 'market'
         and p.kind in ('fill', 'reversal', 'bonus')
@@ -263,8 +191,7 @@ extension LedgerAudit {
 
   private static let ordered = """
     select o.id, o.state, o.quantity, o.filled, f.filled, f.turnover, f.amount
-    from scope s
-    join paper_order o on o.account_id = s.account_id
+    from paper_order o
     left join (
       select
         f.order_id,
@@ -292,17 +219,15 @@ extension LedgerAudit {
   private static let cash = """
     select *
     from (
-      select b.account_id, sum(b.balance) as held
-      from scope s
-      join book b on b.account_id = s.account_id
-      where b.unit = 'cash'
-        and b.kind in ('available', 'frozen')
-      group by b.account_id
+      select account_id, sum(balance) as held
+      from book
+      where unit = 'cash'
+        and kind in ('available', 'frozen')
+      group by account_id
     ) b
     full join (
       select m.account_id, sum(m.amount) as due
-      from scope s
-      join (
+      from (
         select e.account_id, e.amount
         from posting p
         join entry e on e.account_id = p.account_id
@@ -340,23 +265,21 @@ extension LedgerAudit {
           join paper_order o on o.id = f.order_id
           group by o.account_id, o.side, o.id, f.trading_day
         ) o
-      ) m (account_id, amount) on m.account_id = s.account_id
+      ) m (account_id, amount)
       group by m.account_id
     ) d using (account_id)
     where coalesce(held, 0) <> coalesce(due, 0)
     """
 
   private static let certain = """
-    select f.order_id, f.sequence, f.filled_so_far, f.possible_so_far
-    from scope s
-    join fill f on f.account_id = s.account_id
-    where f.filled_so_far > f.possible_so_far
+    select order_id, sequence, filled_so_far, possible_so_far
+    from fill
+    where filled_so_far > possible_so_far
     """
 
   private static let answered = """
     select c.account_id, c.idempotency_key, count(*), count(o.id)
-    from scope s
-    join command c on c.account_id = s.account_id
+    from command c
     left join paper_order o on o.command_id = c.id
     group by c.account_id, c.idempotency_key
     having count(*) > 1
@@ -367,10 +290,9 @@ extension LedgerAudit {
     """
 
   private static let sequence = """
-    select p.account_id, min(p.sequence), max(p.sequence), count(*)
-    from scope s
-    \(behindFloor("posting", by: "sequence")) p
-    group by p.account_id, s.floor
-    having max(p.sequence) <> count(*) + s.floor
+    select account_id, min(sequence), max(sequence), count(*)
+    from posting
+    group by account_id
+    having max(sequence) <> count(*)
     """
 }

@@ -35,27 +35,14 @@ package struct LedgerAudit {
   /// Of each that is broken, the first rows.
   package static let rowsMax = 5
 
-  /// - Parameter since: by account, the posting behind which to look; what it leaves out was looked
-  ///   at before. nil: everything.
-  package func findings(since: [Int64: Int64]? = nil) throws(AppStoreError) -> [Finding] {
+  package func findings() throws(AppStoreError) -> [Finding] {
     var findings: [Finding] = []
-    for invariant in Invariant.allCases {
-      guard let statement = since == nil ? Self.whole[invariant] : Self.recent[invariant] else {
-        continue
+    for (invariant, statement) in Self.statements {
+      let rows = try connection.read(statement, context: "ledger audit") {
+        (row) throws(StoreError) in try row.text()
       }
-      let rows = try connection.read(
-        statement, with: Self.parameters(since ?? [:]), context: "ledger audit"
-      ) { (row) throws(StoreError) in try row.text() }
       findings += rows.map { Finding(invariant: invariant, row: $0) }
     }
     return findings
-  }
-
-  private static func parameters(_ since: [Int64: Int64]) -> WireParameters {
-    let rows = since.sorted { $0.key < $1.key }
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(rows.map(\.key), type: .int8) { $0.int64($1) } }
-    parameters.add { buffer in buffer.array(rows.map(\.value), type: .int8) { $0.int64($1) } }
-    return parameters
   }
 }

@@ -23,7 +23,6 @@ struct LedgerSession {
   private let accounts: [Int64]
   private var broker: PaperBroker
   private var model = PaperModel()
-  private var audited: [Int64: Int64]
   private(set) var counts = Counts()
   private(set) var complaints: [String] = []
   private var random: SplitMix
@@ -46,7 +45,6 @@ struct LedgerSession {
     random = SplitMix(seed: seed ^ 0xA5A5)
     broker = try PaperBroker(
       connection, accounts: accounts, seed: seed, day: day, fault: fault)
-    audited = Dictionary(uniqueKeysWithValues: accounts.map { ($0, 0) })
     try database.store.execute("update candled_app.gateway_lease set term = \(PaperBroker.term)")
   }
 
@@ -68,7 +66,7 @@ struct LedgerSession {
       if beginsDay { counts.days += 1 }
       for fact in facts { replay(fact) }
       try compare()
-      try audit(isFull: counts.steps % Self.stepsPerAudit == 0)
+      if counts.steps % Self.stepsPerAudit == 0 { try audit() }
       if counts.steps % Self.stepsPerAudit == 0 {
         log("step \(counts.steps), \(counts.fills) fills, \(complaints.count) complaints")
       }
@@ -189,14 +187,9 @@ struct LedgerSession {
     return rows
   }
 
-  private mutating func audit(isFull: Bool) throws {
-    let audit = LedgerAudit(connection)
-    for finding in try audit.findings(since: audited) { complain("\(finding)") }
-    for account in accounts { audited[account] = broker.ledgers[account]?.sequence ?? 0 }
-    if isFull {
-      counts.audits += 1
-      for finding in try audit.findings() { complain("\(finding)") }
-    }
+  private mutating func audit() throws {
+    counts.audits += 1
+    for finding in try LedgerAudit(connection).findings() { complain("\(finding)") }
   }
 
   /// A broker that starts again must go on from the same books and orders.
