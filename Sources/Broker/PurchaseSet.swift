@@ -7,32 +7,20 @@ import PaperTrading
 struct PurchaseSet: Sendable {
   private var rows: [Int64: PurchaseRow] = [:]
   private var armedOfSymbol: [Symbol: Set<Int64>] = [:]
-  private var armedOfAccount: [Int64: Int] = [:]
-  private var openOfAccount: [Int64: Int] = [:]
+  private var openOfAccount: [Int64: Set<Int64>] = [:]
 
   subscript(id: Int64) -> PurchaseRow? {
     get { rows[id] }
     set {
-      count(rows[id], as: -1)
+      if let old = rows[id]?.purchase {
+        armedOfSymbol.remove(id, of: old.symbol)
+        openOfAccount.remove(id, of: old.account)
+      }
       rows[id] = newValue
-      count(newValue, as: 1)
+      guard let new = newValue?.purchase else { return }
+      openOfAccount[new.account, default: []].insert(id)
+      if newValue?.state == .armed { armedOfSymbol[new.symbol, default: []].insert(id) }
     }
-  }
-
-  private mutating func count(_ row: PurchaseRow?, as change: Int) {
-    guard let row else { return }
-    let (id, symbol, account) = (row.purchase.id, row.purchase.symbol, row.purchase.account)
-    openOfAccount[account, default: 0] += change
-    if openOfAccount[account] == 0 { openOfAccount[account] = nil }
-    guard row.state == .armed else { return }
-    armedOfAccount[account, default: 0] += change
-    if change > 0 {
-      armedOfSymbol[symbol, default: []].insert(id)
-      return
-    }
-    armedOfSymbol[symbol]?.remove(id)
-    if armedOfSymbol[symbol]?.isEmpty == true { armedOfSymbol[symbol] = nil }
-    if armedOfAccount[account] == 0 { armedOfAccount[account] = nil }
   }
 
   var isEmpty: Bool { rows.isEmpty }
@@ -48,16 +36,23 @@ struct PurchaseSet: Sendable {
   }
 
   /// In the order of their arming.
-  func open(of account: Int64) -> [Int64] {
-    rows.values.filter { $0.purchase.account == account }.map(\.purchase.id).sorted()
-  }
+  func open(of account: Int64) -> [Int64] { (openOfAccount[account] ?? []).sorted() }
 
-  func armedCount(of account: Int64) -> Int { armedOfAccount[account] ?? 0 }
+  func armedCount(of account: Int64) -> Int {
+    (openOfAccount[account] ?? []).count { rows[$0]?.state == .armed }
+  }
 
   func isEmpty(of account: Int64) -> Bool { openOfAccount[account] == nil }
 
   /// Those that end with the day.
   func ending(on symbol: Symbol) -> [Int64] {
     armed(on: symbol).filter { !$0.purchase.carriesOver }.map(\.purchase.id)
+  }
+}
+
+extension Dictionary where Value == Set<Int64> {
+  fileprivate mutating func remove(_ id: Int64, of key: Key) {
+    self[key]?.remove(id)
+    if self[key]?.isEmpty == true { self[key] = nil }
   }
 }
