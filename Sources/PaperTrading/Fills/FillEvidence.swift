@@ -61,33 +61,19 @@ extension FillEvidence {
   }
 
   /// nil for what is no evidence, whole.
-  package init?(text: some StringProtocol) {
-    var words: [Substring: Substring] = [:]
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-      let parts = Substring(word).split(separator: "=", omittingEmptySubsequences: false)
-      guard parts.count == 2, words.updateValue(parts[1], forKey: parts[0]) == nil else {
-        return nil
-      }
-    }
-    let model = words.removeValue(forKey: "model")?.split(separator: "/")
-    guard let model, model.count == 2, model[0] == FillModel.name, let version = Int16(model[1]),
-      let basis = words.removeValue(forKey: "basis").flatMap({ FillBasis(name: $0) }),
-      let side = words.removeValue(forKey: "side").flatMap({ word in
-        Side.allCases.first { $0.name == word }
-      }),
-      let after = words.removeValue(forKey: "after").flatMap(SnapshotStamp.init(text:))
+  package init?(text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard let values = WordValues(words), let model = values["model"]?.split(separator: "/"),
+      model.count == 2, model[0] == FillModel.name, let version = Int16(model[1]),
+      let basis = values["basis"].flatMap({ FillBasis(name: $0) }),
+      let side = values.named("side", by: \Side.name),
+      let after = values["after"].flatMap({ SnapshotStamp(text: $0) })
     else { return nil }
-    var before: SnapshotStamp?
-    if let word = words.removeValue(forKey: "before") {
-      guard let stamp = SnapshotStamp(text: word) else { return nil }
-      before = stamp
-    }
+    let before = values["before"].flatMap { SnapshotStamp(text: $0) }
     var numbers: [Name: ExactDecimal] = [:]
-    for (key, value) in words {
-      guard let name = Name(rawValue: String(key)), let number = try? ExactDecimal(String(value))
-      else { return nil }
-      numbers[name] = number
-    }
+    for name in Name.allCases { numbers[name] = values.decimal(Substring(name.rawValue)) }
+    // Words that are malformed, or of no name, were not read.
+    guard values.count == numbers.count + (before == nil ? 4 : 5) else { return nil }
     self.init(
       version: version, basis: basis, side: side, before: before, after: after, numbers: numbers)
   }

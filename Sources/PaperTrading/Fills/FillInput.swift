@@ -78,30 +78,6 @@ package enum FillInput: Sendable, Hashable {
 
 // MARK: - Text
 
-/// `key=value` words.
-struct WordValues {
-  private var values: [Substring: Substring] = [:]
-
-  init?(_ words: some Sequence<Substring>) {
-    for word in words {
-      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, values.updateValue(parts[1], forKey: parts[0]) == nil else {
-        return nil
-      }
-    }
-  }
-
-  subscript(_ key: Substring) -> Substring? { values[key] }
-
-  func integer<Value: FixedWidthInteger>(_ key: Substring) -> Value? {
-    values[key].flatMap { Value($0) }
-  }
-
-  func decimal(_ key: Substring) -> ExactDecimal? {
-    values[key].flatMap { try? ExactDecimal(String($0)) }
-  }
-}
-
 extension MarketRow {
   var text: String {
     let row = snapshot
@@ -147,7 +123,7 @@ extension MarketRow {
       let low = values.decimal("low"), let volume = values.decimal("volume"),
       let turnover = values.decimal("turnover"), let bids = Self.levels(values["bids"]),
       let asks = Self.levels(values["asks"]), rounding.count == 2,
-      let trading = TradingState.allCases.first(where: { $0.name == values["trading"] ?? "" })
+      let trading = values.named("trading", by: \TradingState.name)
     else { return nil }
     var band: PriceBand?
     if let text = values["band"] {
@@ -185,9 +161,9 @@ extension RestingOrder {
   init?(_ values: WordValues) {
     guard let id: Int64 = values.integer("order"), let account: Int64 = values.integer("account"),
       let symbol = values["symbol"].flatMap({ Symbol($0) }),
-      let side = Side.allCases.first(where: { $0.name == values["side"] ?? "" }),
-      let kind = OrderKind.allCases.first(where: { $0.name == values["kind"] ?? "" }),
-      let force = TimeInForce.allCases.first(where: { $0.name == values["force"] ?? "" }),
+      let side = values.named("side", by: \Side.name),
+      let kind = values.named("kind", by: \OrderKind.name),
+      let force = values.named("force", by: \TimeInForce.name),
       let whole = values.decimal("whole"), let quantity = values.decimal("quantity"),
       let origin = values.integer("origin").flatMap({ Order.Origin(rawValue: $0) }),
       let day = values["day"].flatMap({ TradingDay($0) }),

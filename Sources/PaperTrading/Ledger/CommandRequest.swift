@@ -113,58 +113,49 @@ extension CommandRequest {
 
   /// nil for what is no request, whole.
   package init?(text: String) {
-    var words = text.split(separator: " ")[...]
-    guard let kind = words.popFirst() else { return nil }
-    var values: [Substring: String] = [:]
-    for word in words {
-      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, values.updateValue(String(parts[1]), forKey: parts[0]) == nil else {
-        return nil
-      }
-    }
-    guard let request = Self.request(kind, values) else { return nil }
+    let words = text.split(separator: " ")
+    guard let kind = words.first, let values = WordValues(words.dropFirst()),
+      let request = Self.request(kind, values)
+    else { return nil }
     self = request
   }
 
-  private static func request(_ kind: Substring, _ values: [Substring: String]) -> Self? {
-    func decimal(_ name: Substring) -> ExactDecimal? {
-      values[name].flatMap { try? ExactDecimal($0) }
-    }
-    let description = values["description"].flatMap(WordCoding.decoded)
+  private static func request(_ kind: Substring, _ values: WordValues) -> Self? {
+    let description = values["description"].flatMap { WordCoding.decoded(String($0)) }
     switch kind {
     case "deposit":
-      guard let amount = decimal("amount"), let description,
-        let type = values["type"].flatMap(DepositType.init(rawValue:))
+      guard let amount = values.decimal("amount"), let description,
+        let type = values.named("type", by: \DepositType.rawValue)
       else { return nil }
       return .deposit(amount, type: type, description: description)
     case "withdraw":
-      guard let amount = decimal("amount"), let description else { return nil }
+      guard let amount = values.decimal("amount"), let description else { return nil }
       return .withdraw(amount, description: description)
     case "order":
       guard let symbol = values["symbol"].flatMap({ Symbol($0) }),
-        let side = Side.allCases.first(where: { $0.name == values["side"] }),
-        let kind = OrderKind.allCases.first(where: { $0.name == values["kind"] }),
-        let force = TimeInForce.allCases.first(where: { $0.name == values["force"] }),
-        let quantity = decimal("quantity")
+        let side = values.named("side", by: \Side.name),
+        let kind = values.named("kind", by: \OrderKind.name),
+        let force = values.named("force", by: \TimeInForce.name),
+        let quantity = values.decimal("quantity")
       else { return nil }
       return .order(
         OrderRequest(
           symbol: symbol, side: side, kind: kind, timeInForce: force, quantity: quantity,
-          limit: decimal("limit"), stop: decimal("stop")))
+          limit: values.decimal("limit"), stop: values.decimal("stop")))
     case "cancel":
-      return values["order"].flatMap { Int64($0) }.map { .cancel(order: $0) }
+      return values.integer("order").map { .cancel(order: $0) }
     case "replace":
-      guard let order = values["order"].flatMap({ Int64($0) }) else { return nil }
-      let force = TimeInForce.allCases.first { $0.name == values["force"] }
-      guard values["force"] == nil || force != nil else { return nil }
+      let force = values.named("force", by: \TimeInForce.name)
+      guard let order: Int64 = values.integer("order"), values["force"] == nil || force != nil
+      else { return nil }
       return .replace(
         order: order,
         OrderChange(
-          quantity: decimal("quantity"), timeInForce: force, limit: decimal("limit"),
-          stop: decimal("stop")))
-    case "arm": return PurchaseRequest(values: values).map { .arm($0) }
+          quantity: values.decimal("quantity"), timeInForce: force,
+          limit: values.decimal("limit"), stop: values.decimal("stop")))
+    case "arm": return PurchaseRequest(values).map { .arm($0) }
     case "disarm":
-      return values["purchase"].flatMap { Int64($0) }.map { .disarm(purchase: $0) }
+      return values.integer("purchase").map { .disarm(purchase: $0) }
     case "close": return .close
     default: return nil
     }

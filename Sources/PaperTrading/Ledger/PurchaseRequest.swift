@@ -17,10 +17,10 @@ package struct PurchaseRequest: Sendable, Hashable {
     ["symbol=\(symbol)", "quantity=\(quantity.normalized)", "when=\(terms.text)"]
   }
 
-  init?(values: [Substring: String]) {
+  init?(_ values: WordValues) {
     guard let symbol = values["symbol"].flatMap({ Symbol($0) }),
-      let quantity = values["quantity"].flatMap({ try? ExactDecimal($0) }),
-      let terms = values["when"].flatMap({ PurchaseTerms(text: $0) })
+      let quantity = values.decimal("quantity"),
+      let terms = values["when"].flatMap({ PurchaseTerms(text: String($0)) })
     else { return nil }
     self.init(symbol: symbol, quantity: quantity, terms: terms)
   }
