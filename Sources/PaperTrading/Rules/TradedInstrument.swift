@@ -3,10 +3,6 @@ import Market
 /// What an order is judged by beside its code: facts of the day that a code does not show.
 package struct TradedInstrument: Sendable, Hashable {
   package let instrument: Instrument
-  /// In its name on that day.
-  package var marks: NameMarks
-  /// 0 on the day of listing; nil for long ago.
-  package var tradingDaysSinceListing: Int?
   /// The exchange's own limits, where a source has them: they prevail over the table.
   package var statedLimits: StatedLimits
   /// On the exchange's list of funds that may be sold on the day of their purchase. No code and no
@@ -14,12 +10,10 @@ package struct TradedInstrument: Sendable, Hashable {
   package var isOnSameDayList: Bool
 
   package init(
-    _ instrument: Instrument, marks: NameMarks = [], tradingDaysSinceListing: Int? = nil,
-    statedLimits: StatedLimits = .unstated, isOnSameDayList: Bool = false
+    _ instrument: Instrument, statedLimits: StatedLimits = .unstated,
+    isOnSameDayList: Bool = false
   ) {
     self.instrument = instrument
-    self.marks = marks
-    self.tradingDaysSinceListing = tradingDaysSinceListing
     self.statedLimits = statedLimits
     self.isOnSameDayList = isOnSameDayList
   }
@@ -43,15 +37,10 @@ package struct TradedInstrument: Sendable, Hashable {
 
   /// The legal prices of the day; nil where no limit applies, or it is not known.
   package func band(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
-    switch statedLimits {
-    case .band(let band): return band
-    case .none: return nil
-    case .unstated:
-      return PriceLimit.band(
-        for: instrument, previousClose: previousClose, on: day,
-        specialTreatment: marks.specialTreatment,
-        tradingDaysSinceListing: tradingDaysSinceListing)
-    }
+    statedLimits.band(
+      or: PriceLimit.band(
+        for: instrument, previousClose: previousClose, on: day, specialTreatment: false,
+        tradingDaysSinceListing: nil))
   }
 }
 
