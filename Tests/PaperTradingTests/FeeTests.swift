@@ -4,14 +4,12 @@ import TestSupport
 import Testing
 
 /// Fees against a second implementation: whole thousandths of a yuan in 128 bits, a rate as a
-/// fraction, dates as text.
+/// fraction.
 @Suite struct FeeTests {
   private static let codes = [
     "sh600000", "sz300750", "sh688001", "bj920000", "sh510300", "sz123001",
   ]
-  private static let days = [
-    "2019-05-06", "2022-04-28", "2022-04-29", "2023-08-25", "2023-08-28", "2026-07-06",
-  ]
+  private static let day = "2026-07-06"
 
   private func instrument(_ code: String) throws -> Instrument {
     try #require(Symbol(code).flatMap(Instrument.classify))
@@ -23,15 +21,12 @@ import Testing
     return (2 * numerator + denominator) / (2 * denominator)
   }
 
-  private static func expected(
-    _ milli: Int128, code: String, isSale: Bool, day: String
-  ) -> [Int128] {
+  private static func expected(_ milli: Int128, code: String, isSale: Bool) -> [Int128] {
     if milli == 0 { return [0, 0, 0] }
     let isStock = !["sh51", "sz12"].contains(String(code.prefix(4)))
     let commission = max(cents(milli, per: 25, of: 100_000), 500)
-    let stamp = isSale && isStock ? cents(milli, per: day >= "2023-08-28" ? 5 : 10, of: 10_000) : 0
-    let before: Int128 = code.hasPrefix("bj") ? 25 : 20
-    let transfer = isStock ? cents(milli, per: day >= "2022-04-29" ? 10 : before, of: 1_000_000) : 0
+    let stamp = isSale && isStock ? cents(milli, per: 5, of: 10_000) : 0
+    let transfer = isStock ? cents(milli, per: 10, of: 1_000_000) : 0
     return [commission, stamp, transfer]
   }
 
@@ -44,18 +39,16 @@ import Testing
     var random = SplitMix(seed: seed)
     for _ in 0..<20_000 {
       let code = try #require(Self.codes.randomElement(using: &random))
-      let day = try #require(Self.days.randomElement(using: &random))
       let side = Bool.random(using: &random) ? Side.buy : .sell
       let milli = Int64.random(
         in: 0...(Bool.random(using: &random) ? 30_000_000 : 900_000_000_000), using: &random)
       let terms = FeeTerms(
-        instrument: try instrument(code), side: side, day: try #require(TradingDay(day)))
+        instrument: try instrument(code), side: side, day: try #require(TradingDay(Self.day)))
       let fees = try FeeSchedule.standard.cumulative(
         of: ExactDecimal(units: milli, scale: 3), terms: terms)
       let found = try [fees.commission, fees.stampDuty, fees.transferFee].map(Self.cents)
-      let expected = Self.expected(
-        Int128(milli), code: code, isSale: side == .sell, day: day)
-      #expect(found == expected, "seed \(seed): \(code) \(day) \(side) \(milli)")
+      let expected = Self.expected(Int128(milli), code: code, isSale: side == .sell)
+      #expect(found == expected, "seed \(seed): \(code) \(side) \(milli)")
     }
   }
 
@@ -64,7 +57,7 @@ import Testing
     var random = SplitMix(seed: seed)
     let terms = FeeTerms(
       instrument: try instrument("sz000001"), side: .sell,
-      day: try #require(TradingDay("2026-07-06")))
+      day: try #require(TradingDay(Self.day)))
     for _ in 0..<500 {
       var (sum, amount) = (ExactDecimal.zero, ExactDecimal.zero)
       for _ in 0..<Int.random(in: 1...20, using: &random) {
@@ -83,7 +76,7 @@ import Testing
   @Test func `the minimum commission is of an order that was filled`() throws {
     let terms = FeeTerms(
       instrument: try instrument("sh600000"), side: .buy,
-      day: try #require(TradingDay("2026-07-06")))
+      day: try #require(TradingDay(Self.day)))
     #expect(try FeeSchedule.standard.cumulative(of: .zero, terms: terms) == .none)
     let small = try FeeSchedule.standard.cumulative(of: ExactDecimal(100), terms: terms)
     #expect(small.commission == ExactDecimal(5) && small.stampDuty.isZero)

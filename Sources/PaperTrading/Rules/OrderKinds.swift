@@ -8,15 +8,15 @@ enum OrderKinds {
   static let market: [DatedRow<Set<OrderKind>>] = [
     // [RULE]
     DatedRow(
-      from: .limits, exchange: .shanghai,
+      exchange: .shanghai,
       [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
     // [RULE]
     DatedRow(
-      from: .limits, exchange: .shenzhen,
+      exchange: .shenzhen,
       [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel]),
     // [GK]
     DatedRow(
-      from: .beijingExchange, exchange: .beijing,
+      exchange: .beijing,
       [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
   ]
 

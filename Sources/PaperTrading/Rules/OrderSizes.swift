@@ -5,28 +5,24 @@ enum OrderSizes {
   /// Of a limit order.
   static let limitMax: [DatedRow<Int64>] = [
     // [RULE]
-    DatedRow(from: .starBoard, kind: .stock, board: .star, 100_000),
+    DatedRow(kind: .stock, board: .star, 100_000),
     // [RULE] SZSE 创业板交易特别规定 §2.8.
-    DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 300_000),
+    DatedRow(kind: .stock, board: .chiNext, 300_000),
+    // [RULE] SSE §3.3.9, SZSE §3.3.10, of shares and funds (股（份）). [GK] At Beijing, too.
+    DatedRow(kind: .stock, 1_000_000),
+    DatedRow(kind: .fund, 1_000_000),
     // [GK]
-    DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),
-    // [RULE] SSE §3.3.9, SZSE §3.3.10, of shares and funds (股（份）).
-    DatedRow(from: .limits, kind: .stock, 1_000_000),
-    DatedRow(from: .limits, kind: .fund, 1_000_000),
-    // [GK]
-    DatedRow(from: .limits, kind: .convertibleBond, 1_000_000),
+    DatedRow(kind: .convertibleBond, 1_000_000),
   ]
 
   /// Of a market order; of a kind that has no row, as of a limit order.
   static let marketMax: [DatedRow<Int64>] = [
     // [RULE]
-    DatedRow(from: .starBoard, kind: .stock, board: .star, 50_000),
+    DatedRow(kind: .stock, board: .star, 50_000),
     // [RULE] SZSE 创业板交易特别规定 §2.8.
-    DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 150_000),
-    // [GK]
-    DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),
-    // [RULE]
-    DatedRow(from: .limits, kind: .stock, 1_000_000),
+    DatedRow(kind: .stock, board: .chiNext, 150_000),
+    // [RULE] [GK] At Beijing, too.
+    DatedRow(kind: .stock, 1_000_000),
   ]
 
   static func refusal(

@@ -23,20 +23,15 @@ package struct PriceCage: Sendable, Hashable {
 
   static let table: [DatedRow<PriceCage>] = [
     // [RULE]
-    DatedRow(
-      from: .mainBoardReform, kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
-    DatedRow(
-      from: .mainBoardReform, kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
+    DatedRow(kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
+    DatedRow(kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
     // [PAGE] A course of 2026-08 that quotes the rules of 2026-07-06: 102 % and 98 % alone, without
     // the ten ticks of the other boards; one older source adds them.
-    DatedRow(from: .starBoard, kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
+    DatedRow(kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
     // [PAGE] The same course, and a client that quotes the rule: 105 % and 95 %, or ten ticks.
-    DatedRow(
-      from: .beijingExchange, kind: .stock, board: .beijing, PriceCage(permille: 50, ticks: 10)),
+    DatedRow(kind: .stock, board: .beijing, PriceCage(permille: 50, ticks: 10)),
     // [GK]
-    DatedRow(
-      from: .bondLimits, kind: .convertibleBond,
-      PriceCage(permille: 100, ticks: 0, reference: .last)),
+    DatedRow(kind: .convertibleBond, PriceCage(permille: 100, ticks: 0, reference: .last)),
   ]
 
   package static func of(_ instrument: Instrument, on day: TradingDay) -> PriceCage? {

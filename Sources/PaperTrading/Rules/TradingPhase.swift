@@ -93,30 +93,25 @@ extension TradingPhase {
   /// [RULE] Orders from 09:15, no cancellation from 09:20, the price at 09:25. Between 09:25 and
   /// 09:30 the house keeps what comes.
   private static let opening: [DatedRow<[TradingPhase]>] = [
-    DatedRow(
-      from: .limits,
-      [
-        TradingPhase(.openingAuction, opens: time(9, 15), closes: time(9, 20)),
-        TradingPhase(
-          .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
-      ])
+    DatedRow([
+      TradingPhase(.openingAuction, opens: time(9, 15), closes: time(9, 20)),
+      TradingPhase(
+        .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
+    ])
   ]
 
   private static let morning: [DatedRow<[TradingPhase]>] = [
-    DatedRow(
-      from: .limits, [TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))])
+    DatedRow([TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))])
   ]
 
   /// [RULE] Shenzhen takes orders and cancellations at noon, the others do not.
   private static let lunch: [DatedRow<[TradingPhase]>] = [
     DatedRow(
-      from: .limits, exchange: .shenzhen,
-      [TradingPhase(.lunch, opens: time(11, 30), closes: time(13, 0))])
+      exchange: .shenzhen, [TradingPhase(.lunch, opens: time(11, 30), closes: time(13, 0))])
   ]
 
   private static let afternoon: [DatedRow<[TradingPhase]>] = [
-    DatedRow(
-      from: .limits, [TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))])
+    DatedRow([TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))])
   ]
 
   /// [RULE] No cancellation from 14:57; one price at 15:00. [PAGE] At Beijing, too, as a course of
@@ -127,16 +122,11 @@ extension TradingPhase {
   ]
 
   private static let close: [DatedRow<[TradingPhase]>] = [
-    // [RULE] Shanghai's funds have a closing auction since 2026-07-06.
-    DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, auctionAtClose),
-    DatedRow(
-      from: .limits, exchange: .shanghai, kind: .fund,
-      [TradingPhase(.continuous, opens: time(14, 57), closes: time(15, 0))]),
     // [GK] Shanghai's convertible bonds have none.
     DatedRow(
-      from: .limits, exchange: .shanghai, kind: .convertibleBond,
+      exchange: .shanghai, kind: .convertibleBond,
       [TradingPhase(.continuous, opens: time(14, 57), closes: time(15, 0))]),
-    DatedRow(from: .limits, auctionAtClose),
+    DatedRow(auctionAtClose),
   ]
 
   private static let fixedPrice = [
@@ -145,10 +135,8 @@ extension TradingPhase {
 
   private static let afterHours: [DatedRow<[TradingPhase]>] = [
     // [RULE] Beijing's §3.7 is deferred.
-    DatedRow(from: .limits, exchange: .beijing, []),
-    DatedRow(from: .rules2026, exchange: .shanghai, kind: .stock, fixedPrice),
-    DatedRow(from: .rules2026, exchange: .shenzhen, kind: .stock, fixedPrice),
-    DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, fixedPrice),
-    DatedRow(from: .rules2026, exchange: .shenzhen, kind: .fund, fixedPrice),
+    DatedRow(exchange: .beijing, []),
+    DatedRow(kind: .stock, fixedPrice),
+    DatedRow(kind: .fund, fixedPrice),
   ]
 }
