@@ -75,8 +75,8 @@ extension Alert {
       return high >= limit
     case .gap, .sourceStale: return true
     default:
-      guard let bound = bound(in: reading), let extreme = extreme(in: reading) else { return nil }
-      return reaches(extreme, bound)
+      guard let target = target(in: reading), let extreme = extreme(in: reading) else { return nil }
+      return reaches(extreme, target)
     }
   }
 
@@ -86,32 +86,32 @@ extension Alert {
 
   /// A price and where it must get to, both times 100 × the previous close where the threshold is
   /// a percentage: nothing is divided, so nothing is rounded.
-  private struct Bound {
+  private struct Target {
     var price: ExactDecimal
     /// nil: the price itself is compared.
     var previousClose: ExactDecimal?
   }
 
-  private func bound(in reading: DayReading) -> Bound? {
+  private func target(in reading: DayReading) -> Target? {
     switch condition {
-    case .above, .below: return threshold.map { Bound(price: $0) }
-    case .limitUpTouched: return reading.limitUp.map { Bound(price: $0) }
+    case .above, .below: return threshold.map { Target(price: $0) }
+    case .limitUpTouched: return reading.limitUp.map { Target(price: $0) }
     case .changePercentAbove, .changePercentBelow:
       guard let threshold, let close = reading.previousClose, close.isPositive,
         let product = try? threshold * close
       else { return nil }
-      return Bound(price: product, previousClose: close)
+      return Target(price: product, previousClose: close)
     case .volumeAbove, .limitUpOpened, .gap, .sourceStale: return nil
     }
   }
 
-  private func reaches(_ price: ExactDecimal, _ bound: Bound) -> Bool {
+  private func reaches(_ price: ExactDecimal, _ target: Target) -> Bool {
     var compared = price
-    if let close = bound.previousClose {
+    if let close = target.previousClose {
       guard let change = try? (price - close) * ExactDecimal(100) else { return false }
       compared = change
     }
-    return isUpward ? compared >= bound.price : compared <= bound.price
+    return isUpward ? compared >= target.price : compared <= target.price
   }
 
   private func extreme(in reading: DayReading) -> ExactDecimal? {
@@ -119,13 +119,14 @@ extension Alert {
   }
 
   private func crossing(in reading: DayReading) -> AlertEvidence? {
-    guard let bound = bound(in: reading) else { return nil }
-    if let last = reading.last, reaches(last, bound) { return AlertEvidence(.last, last) }
-    if let extreme = extreme(in: reading), reaches(extreme, bound), hasGrown(extreme, in: reading) {
+    guard let target = target(in: reading) else { return nil }
+    if let last = reading.last, reaches(last, target) { return AlertEvidence(.last, last) }
+    let extreme = extreme(in: reading)
+    if let extreme, reaches(extreme, target), hasGrown(extreme, in: reading) {
       return AlertEvidence(isUpward ? .high : .low, extreme)
     }
     let prices = reading.minutes?.lazy.map { isUpward ? $0.high : $0.low }
-    return prices?.first { reaches($0, bound) }.map { AlertEvidence(.minute, $0) }
+    return prices?.first { reaches($0, target) }.map { AlertEvidence(.minute, $0) }
   }
 
   /// Whether the extreme is none that the day had when it was armed.

@@ -221,7 +221,7 @@ extension BrokerState {
     do throws(LedgerRefusal) {
       let accepted = try ledger.accept(
         LedgerOrder(
-          order, worstPrice: acceptance.bound, settlesSameDay: traded.sellsSameDay,
+          order, worstPrice: acceptance.worstPrice, settlesSameDay: traded.sellsSameDay,
           schedule: rules.schedule,
           terms: FeeTerms(instrument: instrument, side: order.side, day: day)))
       return Placed(
@@ -269,7 +269,7 @@ extension BrokerState {
     return RestingOrder(
       order,
       acceptance: Acceptance(
-        entersAt: max(acceptance.entersAt, seen), bound: acceptance.bound),
+        entersAt: max(acceptance.entersAt, seen), worstPrice: acceptance.worstPrice),
       on: day, band: isToday ? row?.band : nil)
   }
 
@@ -338,8 +338,8 @@ extension BrokerState {
 
   // MARK: Queue purchases
 
-  /// What can be said before the limit-up price is reached.
-  private static let early: Set<Refusal.Code> = [
+  /// Refusals that do not depend on the price: with one of them nothing is armed.
+  private static let refusesArming: Set<Refusal.Code> = [
     .instrument, .quantity, .lot, .remainder, .size, .halted,
   ]
 
@@ -367,7 +367,7 @@ extension BrokerState {
     } catch {
       // One that ends with a day that is over would be of no use.
       let isOver = error.code == Refusal.Code.session.rawValue && !purchase.carriesOver
-      if isOver || Self.early.contains(where: { $0.rawValue == error.code }) { throw error }
+      if isOver || Self.refusesArming.contains(where: { $0.rawValue == error.code }) { throw error }
     }
     newest.purchase = purchase.id
     let armed = PurchaseRow(

@@ -149,7 +149,7 @@ extension BrokerState {
       .entry(
         RestingOrder(
           sent, quantity: rest,
-          acceptance: Acceptance(entersAt: entry, bound: accepted.order.worstPrice), on: day,
+          acceptance: Acceptance(entersAt: entry, worstPrice: accepted.order.worstPrice), on: day,
           band: nil, isReleased: isReached)),
       to: placed.symbol)
   }

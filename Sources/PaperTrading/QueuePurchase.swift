@@ -65,8 +65,8 @@ package struct QueuePurchase: Sendable, Hashable {
     switch trigger {
     case .near(let permille):
       let factor = ExactDecimal(units: 1000 - permille, scale: 3)
-      guard let bound = try? limitUp * factor else { return false }
-      return snapshot.last >= bound
+      guard let least = try? limitUp * factor else { return false }
+      return snapshot.last >= least
     case .sealed(let seconds):
       return watch.sealedSince.map {
         snapshot.stamp.secondOfDay - max($0, armedSecond) >= seconds

@@ -31,7 +31,7 @@ import Testing
       Order(
         id: 1, account: 1, symbol: symbol, side: .buy, kind: kind, quantity: ExactDecimal(100),
         limit: Self.price(limit), stop: kind.isStop ? Self.price(1000) : nil),
-      acceptance: Acceptance(entersAt: entersAt, bound: Self.price(limit)), on: Self.day,
+      acceptance: Acceptance(entersAt: entersAt, worstPrice: Self.price(limit)), on: Self.day,
       band: nil, isReleased: isReleased)
   }
 

@@ -77,7 +77,7 @@ import Testing
       let bound = side == .buy ? CheckpointTests.band.upper : CheckpointTests.band.lower
       return .entry(
         RestingOrder(
-          placed, acceptance: Acceptance(entersAt: second, bound: placed.limit ?? bound),
+          placed, acceptance: Acceptance(entersAt: second, worstPrice: placed.limit ?? bound),
           on: CheckpointTests.day, band: CheckpointTests.band))
     }
   }

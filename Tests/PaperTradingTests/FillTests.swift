@@ -45,7 +45,7 @@ import Testing
         for: instrument, previousClose: Self.price(1000), on: Self.day, specialTreatment: false,
         tradingDaysSinceListing: nil))
     return RestingOrder(
-      order, acceptance: Acceptance(entersAt: entersAt, bound: order.limit ?? band.upper),
+      order, acceptance: Acceptance(entersAt: entersAt, worstPrice: order.limit ?? band.upper),
       on: Self.day, band: band)
   }
 

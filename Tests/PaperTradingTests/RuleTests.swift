@@ -166,7 +166,7 @@ import Testing
       order, of: MarketRow(snapshot, band: nil).traded(instrument), against: snapshot,
       holding: Holding(sellable: ExactDecimal(100), today: .zero),
       at: TradingMoment(day: day, secondOfDay: 36_001))
-    #expect(judgement.acceptance?.bound == (try ExactDecimal(bound)))
+    #expect(judgement.acceptance?.worstPrice == (try ExactDecimal(bound)))
   }
 
   @Test(arguments: [

@@ -36,7 +36,8 @@ import Testing
     var account = AccountOrders(instrument)
     account.enter(
       RestingOrder(
-        order, acceptance: Acceptance(entersAt: entersAt, bound: Self.price(1100)), on: Self.day,
+        order, acceptance: Acceptance(entersAt: entersAt, worstPrice: Self.price(1100)),
+        on: Self.day,
         band: nil, isReleased: isReleased))
     return account
   }
@@ -125,7 +126,7 @@ import Testing
         Order(
           id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: .limit,
           timeInForce: .goodTillCancelled, quantity: ExactDecimal(1000), limit: limitUp),
-        acceptance: Acceptance(entersAt: 0, bound: limitUp), on: Self.day,
+        acceptance: Acceptance(entersAt: 0, worstPrice: limitUp), on: Self.day,
         band: PriceBand(lower: Self.price(900), upper: limitUp)))
     var fills: [Int64] = []
     for (number, second) in seconds.enumerated() {
@@ -176,7 +177,7 @@ import Testing
         Order(
           id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: .limit,
           quantity: ExactDecimal(quantity), limit: limit),
-        acceptance: Acceptance(entersAt: 33_400, bound: limit), on: Self.day, band: nil))
+        acceptance: Acceptance(entersAt: 33_400, worstPrice: limit), on: Self.day, band: nil))
     var row = row(33_900, volume: 900)
     row.asks = [
       BookLevel(price: Self.price(1000), volume: ExactDecimal(200)),

@@ -101,7 +101,7 @@ struct FillsRun {
       lower: Self.price(Self.prices.lowerBound), upper: Self.price(Self.prices.upperBound))
     let resting = RestingOrder(
       order,
-      acceptance: Acceptance(entersAt: Int(Self.second(of: index)) - 1, bound: order.limit),
+      acceptance: Acceptance(entersAt: Int(Self.second(of: index)) - 1, worstPrice: order.limit),
       on: Self.day, band: band)
     orders.enter(resting)
     ghosts.append(

@@ -150,7 +150,7 @@ extension RestingOrder {
       "day=\(day)", "enters=\(entersAt)",
     ]
     for (name, price) in [
-      ("limit", order.limit), ("stop", order.stop), ("bound", bound), ("day_limit", dayLimit),
+      ("limit", order.limit), ("stop", order.stop), ("bound", worstPrice), ("day_limit", dayLimit),
     ] {
       if let price { words.append("\(name)=\(price)") }
     }
@@ -174,7 +174,7 @@ extension RestingOrder {
       quantity: whole, limit: values.decimal("limit"), stop: values.decimal("stop"),
       origin: origin)
     self.init(
-      order, quantity: quantity, entersAt: entersAt, bound: values.decimal("bound"),
+      order, quantity: quantity, entersAt: entersAt, worstPrice: values.decimal("bound"),
       dayLimit: values.decimal("day_limit"), day: day, isReleased: values["released"] == "1")
   }
 }

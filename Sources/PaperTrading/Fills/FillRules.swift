@@ -18,8 +18,8 @@ package enum FillRules {
     return (quantity, price)
   }
 
-  /// The small order that is assumed to have passed in an auction: one in so many shares.
-  static let shareOfVolume: Int64 = 100
+  /// An order of at most 1/100 of an auction is assumed to pass in it.
+  static let smallOrderDivisor: Int64 = 100
   /// Volumes of a coarse source are rounded to lots: so many shares may be missing from a queue, or
   /// not be there to be met.
   package static let levelSlack: Int64 = 99
@@ -36,7 +36,7 @@ package enum FillRules {
       let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
       return min(left, max(offered - shares(evidence, .taken), 0))
     case (.smallOrder, _):
-      let total = shares(evidence, .offered) / shareOfVolume - shares(evidence, .yields)
+      let total = shares(evidence, .offered) / smallOrderDivisor - shares(evidence, .yields)
       return max(min(shares(evidence, .own), total) - shares(evidence, .filled), 0)
     }
   }

@@ -215,9 +215,9 @@ extension RestingOrder {
         }
     guard isSentLater, seen.auctionOpened == nil, let limit = order.limit,
       let cage = PriceCage.of(instrument, on: day),
-      let bound = cage.bound(of: order.side, in: seen.row, tick: instrument.tickSize),
-      !order.side.reaches(limit, from: bound)
+      let cageLimit = cage.limit(of: order.side, in: seen.row, tick: instrument.tickSize),
+      !order.side.reaches(limit, from: cageLimit)
     else { return nil }
-    return PriceCage.sentence(limit, beyond: bound, side: order.side) + " as it came"
+    return PriceCage.sentence(limit, beyond: cageLimit, side: order.side) + " as it came"
   }
 }

@@ -21,7 +21,7 @@ package struct RestingOrder: Sendable, Hashable {
   /// The second after which it may enter.
   package let entersAt: Int
   /// The worst price of a market order.
-  let bound: ExactDecimal?
+  let worstPrice: ExactDecimal?
   /// The day's limit on its own side: none can bid more, or offer for less.
   let dayLimit: ExactDecimal?
   package internal(set) var stage: Stage
@@ -37,20 +37,21 @@ package struct RestingOrder: Sendable, Hashable {
   ) {
     self.init(
       order, quantity: quantity ?? order.quantity, entersAt: acceptance.entersAt,
-      bound: acceptance.bound, dayLimit: order.side == .buy ? band?.upper : band?.lower, day: day,
+      worstPrice: acceptance.worstPrice, dayLimit: order.side == .buy ? band?.upper : band?.lower,
+      day: day,
       isReleased: isReleased)
   }
 
   /// As its text has it.
   init(
-    _ order: Order, quantity: ExactDecimal, entersAt: Int, bound: ExactDecimal?,
+    _ order: Order, quantity: ExactDecimal, entersAt: Int, worstPrice: ExactDecimal?,
     dayLimit: ExactDecimal?, day: TradingDay, isReleased: Bool
   ) {
     self.order = order
     self.day = day
     self.quantity = quantity
     self.entersAt = entersAt
-    self.bound = bound
+    self.worstPrice = worstPrice
     self.dayLimit = dayLimit
     stage = order.kind.isStop && !isReleased ? .untriggered : .waiting
   }
@@ -122,16 +123,16 @@ extension RestingOrder {
     switch order.kind {
     case .limit, .stopLimit, .fiveBestThenCancel, .fiveBestThenLimit, .immediateOrCancel,
       .allOrCancel:
-      order.limit ?? bound
-    case .stop: bound ?? (order.side == .sell ? .zero : nil)
+      order.limit ?? worstPrice
+    case .stop: worstPrice ?? (order.side == .sell ? .zero : nil)
     case .ownBest: snapshot.own(of: order.side).first.map { protected($0.price) }
     case .oppositeBest: snapshot.opposite(of: order.side).first.map { protected($0.price) }
     }
   }
 
   private func protected(_ price: ExactDecimal) -> ExactDecimal {
-    guard let bound else { return price }
-    return order.side == .buy ? min(price, bound) : max(price, bound)
+    guard let worstPrice else { return price }
+    return order.side == .buy ? min(price, worstPrice) : max(price, worstPrice)
   }
 
   /// Where the rest stays; nil: it is cancelled.

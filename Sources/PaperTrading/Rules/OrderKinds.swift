@@ -21,7 +21,7 @@ enum OrderKinds {
   ]
 
   static func refusal(
-    of order: Order, instrument: Instrument, hasBand: Bool, at moment: TradingMoment
+    of order: Order, instrument: Instrument, costIsBounded: Bool, at moment: TradingMoment
   ) -> Refusal? {
     let isContinuous =
       TradingPhase.current(of: instrument, at: moment)?.name == .continuous
@@ -44,7 +44,7 @@ enum OrderKinds {
     // [RULE] Shanghai takes none on a day without price limits; elsewhere one needs a protection,
     // since nothing else bounds what it costs.
     let isPriced = !order.kind.isMarket && order.kind != .stop
-    if !isPriced, !hasBand, order.limit == nil || instrument.exchange == .shanghai {
+    if !isPriced, !costIsBounded, order.limit == nil || instrument.exchange == .shanghai {
       return Refusal(
         .kind, field: "kind", "\(order.kind.name) is not accepted on a day without price limits")
     }

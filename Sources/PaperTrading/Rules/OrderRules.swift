@@ -1,7 +1,7 @@
 import Market
 
 /// Whether the exchange would take an order, by the rules of its day. What it costs is not judged
-/// here: the ledger freezes cash at `Acceptance.bound` and refuses what it lacks.
+/// here: the ledger freezes cash at `Acceptance.worstPrice` and refuses what it lacks.
 package enum OrderRules {
   /// - Parameters:
   ///   - snapshot: the newest of the instrument.
@@ -29,9 +29,10 @@ package enum OrderRules {
     }
     try requireOpen(snapshot, symbol: order.symbol)
     let band = traded.band(previousClose: snapshot.previousClose, on: moment.day)
-    let bound = traded.bound(previousClose: snapshot.previousClose, on: moment.day)
+    let widest = traded.widestBand(previousClose: snapshot.previousClose, on: moment.day)
     try refuse(
-      OrderKinds.refusal(of: order, instrument: instrument, hasBand: bound != nil, at: moment))
+      OrderKinds.refusal(
+        of: order, instrument: instrument, costIsBounded: widest != nil, at: moment))
     guard let entry = TradingPhase.entry(of: instrument, at: moment) else {
       throw sessionRefusal(of: instrument, at: moment)
     }
@@ -40,7 +41,8 @@ package enum OrderRules {
     try requireSellable(order, holding: holding)
     try requirePrices(of: order, traded, band: band)
     try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
-    return Acceptance(entersAt: entry, bound: order.limit ?? protection(of: order, within: bound))
+    return Acceptance(
+      entersAt: entry, worstPrice: order.limit ?? protection(of: order, within: widest))
   }
 
   /// A stop that sells may be released on a later day, whose limits are others: it has none, for it
@@ -142,11 +144,11 @@ package enum OrderRules {
       || order.origin == .queuePurchase && phase != .openingAuction && phase != .closingAuction
     guard order.kind == .limit, isJudged, let limit = order.limit,
       let cage = PriceCage.of(instrument, on: moment.day),
-      let bound = cage.bound(of: order.side, in: snapshot, tick: instrument.tickSize),
-      !order.side.reaches(limit, from: bound)
+      let cageLimit = cage.limit(of: order.side, in: snapshot, tick: instrument.tickSize),
+      !order.side.reaches(limit, from: cageLimit)
     else { return }
     throw Refusal(
       .cage, field: "limit",
-      PriceCage.sentence(limit, beyond: bound, side: order.side) + " now")
+      PriceCage.sentence(limit, beyond: cageLimit, side: order.side) + " now")
   }
 }

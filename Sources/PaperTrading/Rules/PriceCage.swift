@@ -39,7 +39,7 @@ package struct PriceCage: Sendable, Hashable {
   }
 
   /// The highest price of a purchase, the lowest of a sale; nil without any price to refer to.
-  package func bound(
+  package func limit(
     of side: Side, in snapshot: Snapshot, tick: ExactDecimal
   ) -> ExactDecimal? {
     guard let price = referencePrice(of: side, in: snapshot) else { return nil }
@@ -53,8 +53,8 @@ package struct PriceCage: Sendable, Hashable {
     return side == .buy ? max(share, step) : min(share, step)
   }
 
-  static func sentence(_ limit: ExactDecimal, beyond bound: ExactDecimal, side: Side) -> String {
-    "\(limit) is \(side == .buy ? "above" : "below") \(bound), the price cage of a "
+  static func sentence(_ limit: ExactDecimal, beyond cage: ExactDecimal, side: Side) -> String {
+    "\(limit) is \(side == .buy ? "above" : "below") \(cage), the price cage of a "
       + "\(side.name) order"
   }
 

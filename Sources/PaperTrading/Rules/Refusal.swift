@@ -28,11 +28,11 @@ package struct Acceptance: Sendable, Hashable {
   package let entersAt: Int
   /// The worst price it can be filled at: its limit or, of a market order, the price limit. Cash
   /// for a purchase is frozen at this price.
-  package let bound: ExactDecimal?
+  package let worstPrice: ExactDecimal?
 
-  package init(entersAt: Int, bound: ExactDecimal?) {
+  package init(entersAt: Int, worstPrice: ExactDecimal?) {
     self.entersAt = entersAt
-    self.bound = bound
+    self.worstPrice = worstPrice
   }
 }
 

@@ -29,7 +29,7 @@ package struct TradedInstrument: Sendable, Hashable {
   }
 
   /// Prices between which all its trades of the day are; nil: any.
-  func bound(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
+  func widestBand(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
     hasUnknownBand(on: day)
       ? PriceLimit.widest(for: instrument, previousClose: previousClose, on: day)
       : band(previousClose: previousClose, on: day)
