@@ -7,7 +7,7 @@ import Market
 /// longer follows is reversed.
 package struct AccountOrders: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
-    let step: OrderWorld.Step
+    let step: AccountInBook.Step
     /// As they are once the row is confirmed.
     var events: [FillEvent] = []
 
@@ -22,8 +22,8 @@ package struct AccountOrders: Sendable, Hashable {
 
   package let symbol: Symbol
   /// As of the steps before those that are kept.
-  private(set) var base: OrderWorld
-  private var world: OrderWorld
+  private(set) var base: AccountInBook
+  private var current: AccountInBook
   private(set) var kept: [Entry] = []
   /// Whether the events of the newest row are booked.
   private(set) var isConfirmed = true
@@ -37,23 +37,23 @@ package struct AccountOrders: Sendable, Hashable {
 
   package init(_ instrument: Instrument) {
     symbol = instrument.symbol
-    base = OrderWorld(instrument)
-    world = base
+    base = AccountInBook(instrument)
+    current = base
   }
 
   /// As a checkpoint has it: what the steps led to follows again.
   /// - Parameter fills: of each step, the numbers of its fills.
   init?(
-    base: OrderWorld, steps: [(step: OrderWorld.Step, fills: [Int32])], isConfirmed: Bool,
+    base: AccountInBook, steps: [(step: AccountInBook.Step, fills: [Int32])], isConfirmed: Bool,
     ended: Set<Int64>, sequences: [Int64: Int32]
   ) {
     symbol = base.instrument.symbol
-    (self.base, world) = (base, base)
+    (self.base, current) = (base, base)
     (self.isConfirmed, self.ended) = (isConfirmed, ended)
     for (step, fills) in steps {
       var entry = Entry(step: step)
       var numbers = fills[...]
-      for result in world.apply(step) {
+      for result in current.apply(step) {
         guard case .fill(let order, _) = result else {
           entry.events.append(event(of: result))
           continue
@@ -69,13 +69,13 @@ package struct AccountOrders: Sendable, Hashable {
   }
 
   /// With their places in the queue, as of the newest row; ended ones until their rows are settled.
-  package var orders: [RestingOrder] { world.orders }
+  package var orders: [RestingOrder] { current.orders }
 
-  package var lastRow: Snapshot? { world.last }
+  package var lastRow: Snapshot? { current.last }
 
   /// Whether the exchange has it in its book.
   package func isActive(_ order: Int64) -> Bool {
-    world.orders.contains { $0.order.id == order && !$0.isDone }
+    current.orders.contains { $0.order.id == order && !$0.isDone }
   }
 
   /// Whether what the newest row made of the order waits for its confirmation.
@@ -93,7 +93,7 @@ package struct AccountOrders: Sendable, Hashable {
     for entry in kept.suffix(from: newestRow.map { $0 + 1 } ?? 0) {
       if case .order(let order) = entry.step { entered.insert(order.order.id) }
     }
-    return world.orders.allSatisfy { $0.isDone || entered.contains($0.order.id) }
+    return current.orders.allSatisfy { $0.isDone || entered.contains($0.order.id) }
   }
 
   package mutating func enter(_ order: RestingOrder) { record(.order(order)) }
@@ -104,8 +104,8 @@ package struct AccountOrders: Sendable, Hashable {
     record(.cancellation(order))
   }
 
-  private mutating func record(_ step: OrderWorld.Step) {
-    _ = world.apply(step)
+  private mutating func record(_ step: AccountInBook.Step) {
+    _ = current.apply(step)
     kept.append(Entry(step: step))
     settle()
   }
@@ -113,9 +113,9 @@ package struct AccountOrders: Sendable, Hashable {
   /// The instrument's next row. One that does not continue the day does nothing: who accepts rows
   /// takes the false one out first.
   package mutating func accept(_ row: Snapshot) -> [FillEvent] {
-    guard world.continues(row) else { return [] }
+    guard current.continues(row) else { return [] }
     var events = confirm()
-    let results = world.apply(.row(row))
+    let results = current.apply(.row(row))
     var entry = Entry(step: .row(row))
     for result in results { entry.events.append(event(of: result)) }
     events += entry.events.compactMap(\.pending)
@@ -129,7 +129,7 @@ package struct AccountOrders: Sendable, Hashable {
   package mutating func confirm() -> [FillEvent] {
     guard !isConfirmed, let newest = newestRow else { return [] }
     isConfirmed = true
-    for order in world.orders where order.isDone { ended.insert(order.order.id) }
+    for order in current.orders where order.isDone { ended.insert(order.order.id) }
     return kept[newest].events
   }
 
@@ -146,7 +146,7 @@ package struct AccountOrders: Sendable, Hashable {
     kept.remove(at: index)
     replay(reusing: booked + pending)
     // An order that has ended is not sent again: its account lacks what is reversed.
-    for order in world.orders where !order.isDone && ended.contains(order.order.id) {
+    for order in current.orders where !order.isDone && ended.contains(order.order.id) {
       record(.cancellation(order.order.id))
     }
     return changes(booked: booked, pending: pending)
@@ -164,9 +164,9 @@ extension AccountOrders {
   private mutating func replay(reusing events: [FillEvent]) {
     var known: [FillEvidence: [Fill]] = [:]
     for case .booked(let fill) in events { known[fill.evidence, default: []].append(fill) }
-    world = base
+    current = base
     for index in kept.indices {
-      let results = world.apply(kept[index].step)
+      let results = current.apply(kept[index].step)
       kept[index].events = []
       for result in results {
         var same: Fill?
@@ -178,7 +178,7 @@ extension AccountOrders {
     }
   }
 
-  private mutating func event(of result: OrderWorld.Result) -> FillEvent {
+  private mutating func event(of result: AccountInBook.Result) -> FillEvent {
     switch result {
     case .cancelled(let order, let reason): return .cancelled(order: order, reason: reason)
     case .released(let order): return .released(order: order)
@@ -231,7 +231,7 @@ extension AccountOrders {
       ended.subtract(settled)
       for id in settled { sequences[id] = nil }
       base.orders.removeAll { settled.contains($0.order.id) }
-      world.orders.removeAll { settled.contains($0.order.id) }
+      current.orders.removeAll { settled.contains($0.order.id) }
     }
   }
 }

@@ -13,12 +13,14 @@ package struct FillEvidence: Sendable, Hashable {
   package private(set) var numbers: [Name: ExactDecimal]
 
   package enum Name: String, Sendable, CaseIterable {
-    /// Of the order: its limit, the instrument's tick, how much it had left when it entered, how
-    /// much of that was filled before, and what its account takes first.
-    case limit, tick, own, filled, yields
-    /// Of the queue: the volume before it, and what had been counted for it since it entered.
+    /// The order's limit, the instrument's tick, how much the order had left when it entered, and
+    /// how much of that was filled before.
+    case limit, tick, own, filled
+    /// What earlier orders of its account have left in the same queue.
+    case ownSharesAhead = "yields"
+    /// The volume before the order in its queue, and what was counted for it since it entered.
     case front, counted
-    /// Of the interval: the day's totals at both ends, the extremes at its end, and the slack of
+    /// The day's totals at both ends of the interval, the extremes at its end, and the slack of
     /// each difference.
     case volumeBefore = "volume_before"
     case volumeAfter = "volume_after"
@@ -27,7 +29,7 @@ package struct FillEvidence: Sendable, Hashable {
     case high, low
     case volumeSlack = "volume_slack"
     case turnoverSlack = "turnover_slack"
-    /// Of a level or an auction: its price, its volume, and what was taken of it before.
+    /// The price and the volume of a level or an auction, and what was taken of it before.
     case price, offered, taken
   }
 

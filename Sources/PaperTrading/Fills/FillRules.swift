@@ -36,7 +36,7 @@ package enum FillRules {
       let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
       return min(left, max(offered - shares(evidence, .taken), 0))
     case (.smallOrder, _):
-      let total = shares(evidence, .offered) / smallOrderDivisor - shares(evidence, .yields)
+      let total = shares(evidence, .offered) / smallOrderDivisor - shares(evidence, .ownSharesAhead)
       return max(min(shares(evidence, .own), total) - shares(evidence, .filled), 0)
     }
   }
@@ -50,7 +50,8 @@ package enum FillRules {
   /// the other.
   private static func offered(to evidence: FillEvidence) -> Int64 {
     let total =
-      shares(evidence, .offered) - shares(evidence, .volumeSlack) - shares(evidence, .yields)
+      shares(evidence, .offered) - shares(evidence, .volumeSlack)
+      - shares(evidence, .ownSharesAhead)
     let certain = min(shares(evidence, .own), total) - shares(evidence, .filled)
     // What its account has taken elsewhere is not there twice.
     return max(min(certain, total - shares(evidence, .taken)), 0)
@@ -64,7 +65,7 @@ package enum FillRules {
   /// half is version 1's.
   static func due(of queue: Queue, counted: Int64) -> Int64 {
     let total = queue.isAtLimit ? counted : counted / 2
-    return max(min(queue.own, total - queue.yields) - queue.filled, 0)
+    return max(min(queue.own, total - queue.ownSharesAhead) - queue.filled, 0)
   }
 
   /// Volume that has certainly come to a queue's place since it entered, an interval included. At
@@ -87,6 +88,6 @@ extension Queue {
       limit: evidence[.limit], isAtLimit: evidence.basis == .limitQueue,
       own: evidence[.own].wholeShares, filled: evidence[.filled].wholeShares,
       front: evidence.numbers[.front]?.wholeShares, counted: evidence[.counted].wholeShares,
-      yields: evidence[.yields].wholeShares)
+      ownSharesAhead: evidence[.ownSharesAhead].wholeShares)
   }
 }

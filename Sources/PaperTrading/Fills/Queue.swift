@@ -15,7 +15,7 @@ package struct Queue: Sendable, Hashable {
   /// Volume that has come to its place, as `FillRules.counted` defines it.
   var counted: Int64 = 0
   /// Shares that earlier orders of its account had left in the same queue.
-  var yields: Int64 = 0
+  var ownSharesAhead: Int64 = 0
   /// What some flow of orders would have given it.
   var possibleVolume: Int64 = 0
 
@@ -89,7 +89,7 @@ extension Queue {
     let slack = pair.slack(of: instrument)
     var numbers: [FillEvidence.Name: ExactDecimal] = [
       .limit: limit, .tick: instrument.tickSize, .own: ExactDecimal(own),
-      .filled: ExactDecimal(filled), .yields: ExactDecimal(yields),
+      .filled: ExactDecimal(filled), .ownSharesAhead: ExactDecimal(ownSharesAhead),
       .counted: ExactDecimal(counted), .volumeBefore: before.volume, .volumeAfter: after.volume,
       .turnoverBefore: before.turnover, .turnoverAfter: after.turnover, .high: after.high,
       .low: after.low, .volumeSlack: slack.volume, .turnoverSlack: slack.turnover,

@@ -90,8 +90,8 @@ struct Entry {
 extension RestingOrder {
   /// - Parameters:
   ///   - takings: of the account's other orders, which these offers lack.
-  ///   - yields: what those have left that stand before it at its limit.
-  func enter(_ snapshot: Snapshot, takings: Takings, yields: Int64) -> Entry {
+  ///   - ownSharesAhead: what those have left that stand before it at its limit.
+  func enter(_ snapshot: Snapshot, takings: Takings, ownSharesAhead: Int64) -> Entry {
     guard let limit = entryLimit(in: snapshot) else { return Entry() }
     let evidence = walk(snapshot, limit: limit, takings: takings)
     let fills = evidence.compactMap { FillRules.derive($0) }
@@ -104,18 +104,19 @@ extension RestingOrder {
       return Entry(fills: evidence)
     }
     return Entry(
-      fills: evidence, queue: queue(at: rest, filled: sum, in: snapshot, yields: yields))
+      fills: evidence,
+      queue: queue(at: rest, filled: sum, in: snapshot, ownSharesAhead: ownSharesAhead))
   }
 
   /// Its place among those that rest there.
   func queue(
-    at limit: ExactDecimal, filled: Int64 = 0, in snapshot: Snapshot, yields: Int64
+    at limit: ExactDecimal, filled: Int64 = 0, in snapshot: Snapshot, ownSharesAhead: Int64
   ) -> Queue {
     let isAtLimit = limit == dayLimit
     return Queue(
       limit: limit, isAtLimit: isAtLimit, own: quantity.wholeShares, filled: filled,
       front: isAtLimit ? Queue.standing(at: limit, in: snapshot, side: order.side) : nil,
-      yields: isAtLimit ? yields : 0)
+      ownSharesAhead: isAtLimit ? ownSharesAhead : 0)
   }
 
   /// How far it reaches into the book; nil where it has nothing to be priced by.

@@ -125,7 +125,7 @@ extension AccountOrders {
       sequences[numbers[0]] = Int32(clamping: numbers[1])
     }
     self.init(
-      base: OrderWorld(
+      base: AccountInBook(
         instrument, orders: orders, last: last.first?.snapshot,
         takings: Takings(volumes: takings)),
       steps: steps, isConfirmed: isConfirmed, ended: Set(ended), sequences: sequences)
@@ -163,7 +163,7 @@ extension AccountOrders.Entry {
 
   fileprivate static func step(
     _ values: WordValues, rows: [Int64: Snapshot]
-  ) -> (step: OrderWorld.Step, fills: [Int32])? {
+  ) -> (step: AccountInBook.Step, fills: [Int32])? {
     let fills = (values["fills"] ?? "").split(separator: ",").compactMap { Int32($0) }
     if let id: Int64 = values.integer("cancel") { return (.cancellation(id), []) }
     if let row: Int64 = values.integer("row") { return rows[row].map { (.row($0), fills) } }
@@ -206,7 +206,7 @@ extension Queue {
   fileprivate var words: [String] {
     var words = [
       "at=\(limit)", "at_limit=\(isAtLimit)", "own=\(own)", "filled=\(filled)",
-      "counted=\(counted)", "yields=\(yields)", "possible=\(possibleVolume)",
+      "counted=\(counted)", "yields=\(ownSharesAhead)", "possible=\(possibleVolume)",
     ]
     if let front { words.append("front=\(front)") }
     return words
@@ -217,11 +217,12 @@ extension Queue {
       let isAtLimit = values["at_limit"].flatMap({ Bool(String($0)) }),
       let own: Int64 = values.integer("own"), let filled: Int64 = values.integer("filled"),
       let counted: Int64 = values.integer("counted"),
-      let yields: Int64 = values.integer("yields"),
+      let ownSharesAhead: Int64 = values.integer("yields"),
       let possible: Int64 = values.integer("possible")
     else { return nil }
     self.init(
       limit: limit, isAtLimit: isAtLimit, own: own, filled: filled,
-      front: values.integer("front"), counted: counted, yields: yields, possibleVolume: possible)
+      front: values.integer("front"), counted: counted,
+      ownSharesAhead: ownSharesAhead, possibleVolume: possible)
   }
 }

@@ -1,10 +1,10 @@
 import Market
 
-/// The open orders of one account in one instrument, as of one row: what a row, an order or a
-/// cancellation does to them. A value, so that a row can be taken back by keeping what was.
+/// One account's open orders in one instrument, and what a row, an order or a cancellation does to
+/// them. A value, so that a row can be taken back by keeping what was.
 ///
-/// Accounts do not see each other: each is alone with the exchange.
-struct OrderWorld: Sendable, Hashable {
+/// Accounts do not see each other: each has the offers of the exchange to itself.
+struct AccountInBook: Sendable, Hashable {
   enum Step: Sendable, Hashable {
     case row(Snapshot)
     case order(RestingOrder)
@@ -136,7 +136,7 @@ struct OrderWorld: Sendable, Hashable {
   ) {
     let resting = orders[index]
     let (id, side, row) = (resting.order.id, resting.order.side, seen.row)
-    let yields = orders.reduce(Int64(0)) { sum, other in
+    let ownSharesAhead = orders.reduce(Int64(0)) { sum, other in
       guard other.order.side == side, let queue = other.queue, queue.isAtLimit else { return sum }
       return sum + queue.left
     }
@@ -144,10 +144,10 @@ struct OrderWorld: Sendable, Hashable {
     if let opened = seen.auctionOpened, let limit = resting.order.limit {
       // One that came before the auction may have been filled at its limit before.
       let basis = resting.entersAt >= opened ? FillBasis.auction : .passive
-      entry = Entry(queue: resting.queue(at: limit, in: row, yields: yields))
+      entry = Entry(queue: resting.queue(at: limit, in: row, ownSharesAhead: ownSharesAhead))
       entry.fills = entry.queue?.meet(row, side: side, basis: basis, takings: &takings) ?? []
     } else {
-      entry = resting.enter(row, takings: takings, yields: yields)
+      entry = resting.enter(row, takings: takings, ownSharesAhead: ownSharesAhead)
       for fill in entry.fills.lazy.compactMap({ FillRules.derive($0) }) {
         takings.add(fill.quantity.wholeShares, at: fill.price, side: side)
       }
