@@ -93,7 +93,7 @@ extension Broker {
       let (isDone, answer) = next.execute(command) { rows[$0] }
       next.step.outcomes.append(outcome(of: command, isDone: isDone, answer: answer))
     }
-    take(changes, into: &next)
+    apply(changes, to: &next)
     next.advance()
     next.writeCheckpoints()
     for complaint in next.complaints { log.error("\(complaint)") }
@@ -150,12 +150,12 @@ extension Broker {
     }
   }
 
-  private func take(_ changes: WatchedChanges, into next: inout BrokerState) {
+  private func apply(_ changes: WatchedChanges, to next: inout BrokerState) {
     if changes.lastSeq < 0 { return }
-    next.feed.ask(changes.symbols)
+    next.feed.watch(changes.symbols)
     for quote in changes.quotes {
       guard let row = FeedRow(quote, on: next.day) else { continue }
-      next.take(row, isCorrected: changes.corrected[row.symbol] != nil)
+      next.apply(row: row, isCorrected: changes.corrected[row.symbol] != nil)
     }
     for certified in changes.certifiedInOrder where certified.day == next.day {
       next.certify(certified)

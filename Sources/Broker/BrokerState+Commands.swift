@@ -299,7 +299,7 @@ extension BrokerState {
     close(CollectionOfOne(id))
     if orders[id]?.row.ledger.isOpen == true, order.row.state != .pendingCancel {
       set(.pendingCancel, of: id)
-      tell(.pendingCancel, of: id)
+      addEvent(.pendingCancel, of: id)
     }
     return "order=\(id)"
   }

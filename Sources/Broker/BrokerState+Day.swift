@@ -134,7 +134,7 @@ extension BrokerState {
     else {
       let end: OrderState = state == .pendingCancel ? .cancelled : .expired
       set(end, of: placed.id)
-      return tell(end == .cancelled ? .cancelled : .expired, of: placed.id)
+      return addEvent(end == .cancelled ? .cancelled : .expired, of: placed.id)
     }
     ledgers[placed.account] = ledger
     let isReached = placed.kind.isStop && state != .held

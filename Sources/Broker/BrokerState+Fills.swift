@@ -15,11 +15,11 @@ extension BrokerState {
     case .released(let order):
       guard orders[order]?.row.state == .held else { return }
       set(.accepted, of: order)
-      tell(.released, of: order)
+      addEvent(.released, of: order)
     case .heldAgain(let order):
       guard orders[order]?.row.state == .accepted else { return }
       set(.held, of: order)
-      tell(.heldAgain, of: order)
+      addEvent(.heldAgain, of: order)
     }
   }
 
@@ -76,7 +76,7 @@ extension BrokerState {
       record(reversed, as: state, event: .reversed)
     } catch {
       complaints.append("a fill of order \(fill.order) stands without its rows: \(error)")
-      tell(.kept, of: fill.order, posting: posting.sequence)
+      addEvent(.kept, of: fill.order, posting: posting.sequence)
       withdraw(fill.order, as: .cancelled)
     }
   }
@@ -130,10 +130,10 @@ extension BrokerState {
 extension BrokerState {
   /// Rows of watched instruments, in the order of the feed.
   /// - Parameter isCorrected: whether the daemon took rows of the instrument out.
-  mutating func take(_ row: FeedRow, isCorrected: Bool) {
+  mutating func apply(row: FeedRow, isCorrected: Bool) {
     let (symbol, snapshot) = (row.symbol, row.snapshot)
     guard snapshot.stamp.day == day else { return }
-    let isPaused = feed.endPause(of: symbol)
+    let isPaused = feed.finishRecheck(of: symbol)
     let isContradicted = isPaused && instruments[symbol]?.continues(snapshot) == false
     let isCorrected = isCorrected || isContradicted
     if isCorrected, let first = instruments[symbol]?.firstContradicted(by: snapshot) {

@@ -36,7 +36,7 @@ extension BrokerState {
     try loadInstruments(from: table, beat: beat)
     try beat()
     for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
-      feed.doubt(symbol)
+      feed.recheck(symbol)
     }
     for (id, order) in orders where order.row.ledger.isOpen {
       orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)

@@ -125,7 +125,7 @@ extension BrokerState {
     step.postings.append(row)
   }
 
-  /// The posting of an order, what the order is then, and what is told about it.
+  /// The posting of an order, what the order is then, and the event that users are sent.
   mutating func record(
     _ change: OrderPosting, as state: OrderState, event: OrderEventRow.Kind?,
     at: Timestamp? = nil, feed: Int64? = nil, reason: String? = nil
@@ -134,7 +134,7 @@ extension BrokerState {
     orders[change.order.id]?.row.ledger = change.order
     set(state, of: change.order.id)
     if let event {
-      tell(
+      addEvent(
         event, of: change.order.id, posting: change.posting.sequence, at: at, feed: feed,
         reason: reason)
     }
@@ -159,7 +159,7 @@ extension BrokerState {
     }
   }
 
-  mutating func tell(
+  mutating func addEvent(
     _ kind: OrderEventRow.Kind, of id: Int64, posting: Int64? = nil, at: Timestamp? = nil,
     feed: Int64? = nil, reason: String? = nil
   ) {

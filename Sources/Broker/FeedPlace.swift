@@ -4,23 +4,23 @@ import Market
 struct FeedPlace: Sendable {
   /// Up to which change rows were looked at.
   var sequence: Int64 = 0
-  /// In the newest look; nil before the first.
-  private var asked: Set<Symbol>?
-  /// Asked for again after a pause, and without a row since.
-  private var unproven: Set<Symbol> = []
+  /// Instruments whose rows were asked for in the newest look; nil before the first.
+  private var watched: Set<Symbol>?
+  /// Instruments that were asked for again after a pause, and without a row since.
+  private var unchecked: Set<Symbol> = []
 
-  /// A look at the rows of these.
-  mutating func ask(_ symbols: Set<Symbol>) {
-    if let asked { unproven.formUnion(symbols.subtracting(asked)) }
-    unproven.formIntersection(symbols)
-    asked = symbols
+  /// Rows of these are looked at now.
+  mutating func watch(_ symbols: Set<Symbol>) {
+    if let watched { unchecked.formUnion(symbols.subtracting(watched)) }
+    unchecked.formIntersection(symbols)
+    watched = symbols
   }
 
   /// What was seen of an instrument before is not proved by orders that saw it, too.
-  mutating func doubt(_ symbol: Symbol) { unproven.insert(symbol) }
+  mutating func recheck(_ symbol: Symbol) { unchecked.insert(symbol) }
 
-  /// A row of an instrument.
+  /// A row of an instrument came.
   /// - Returns: whether it is the first behind a pause, in which the daemon may have taken out what
   ///   was seen before.
-  mutating func endPause(of symbol: Symbol) -> Bool { unproven.remove(symbol) != nil }
+  mutating func finishRecheck(of symbol: Symbol) -> Bool { unchecked.remove(symbol) != nil }
 }

@@ -35,7 +35,7 @@ package struct LedgerReplay {
       if isNewer { actions = try postedActions() }
       var replay = AccountReplay(account: account, posted: actions)
       for order in orders { replay.expect(order) }
-      for posting in postings { replay.take(posting) }
+      for posting in postings { replay.apply(posting) }
       replay.compareOrders()
       replay.require(booked)
       differences += replay.differences
@@ -98,7 +98,7 @@ private struct AccountReplay {
     }
   }
 
-  mutating func take(_ posting: HistoryPosting) {
+  mutating func apply(_ posting: HistoryPosting) {
     var ledger = ledger ?? AccountLedger(tradingDay: posting.day)
     do throws(LedgerRefusal) {
       if posting.kind != "settlement", ledger.tradingDay < posting.day,

@@ -77,8 +77,8 @@ package struct TradingRoutes: Sendable {
     made: (Int64) async throws(Problem) -> Answer
   ) async throws(Problem) -> Answer {
     let sent = try await service.execute(request, in: account, key: asked.key)
-    if let id = sent.made,
-      let whole = try await service.insist(on: { () async throws(Problem) in
+    if let id = sent.resultID,
+      let whole = try await service.retryWhileAway(on: { () async throws(Problem) in
         try await made(id)
       })
     {

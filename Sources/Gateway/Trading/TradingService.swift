@@ -62,10 +62,10 @@ package struct TradingService: Sendable {
   /// A command that was sent, and whether the broker has executed it.
   struct Sent: Sendable, Hashable {
     var id: Int64
-    /// Under which it was sent.
+    /// The key under which it was sent.
     var key: String
-    /// What it made, an order or a posting; nil where the broker did not answer in time.
-    var made: Int64?
+    /// The order or the posting that it made; nil where the broker did not answer in time.
+    var resultID: Int64?
     var isDone: Bool
   }
 
@@ -77,15 +77,15 @@ package struct TradingService: Sendable {
   func execute(
     _ request: CommandRequest, in account: Int64, key: String?
   ) async throws(Problem) -> Sent {
-    let made = key ?? UUID().uuidString.lowercased()
-    let sent = try await send(KeyedRequest(accountID: account, key: made, request: request))
+    let sentKey = key ?? UUID().uuidString.lowercased()
+    let sent = try await send(KeyedRequest(accountID: account, key: sentKey, request: request))
     // Who has a key can send the same again: for who has none that would be another order.
-    guard let sent else { throw key == nil ? .outcomeUnknown(key: made) : .storeAway }
+    guard let sent else { throw key == nil ? .outcomeUnknown(key: sentKey) : .storeAway }
     guard case .command(let id, let known) = sent else { throw .otherRequestOfKey }
     let outcome = if let known { known } else { await waiters.outcome(of: id) }
-    guard let outcome else { return Sent(id: id, key: made, made: nil, isDone: false) }
+    guard let outcome else { return Sent(id: id, key: sentKey, resultID: nil, isDone: false) }
     if !outcome.isDone { throw Problem(refusal: outcome.answer) }
-    return Sent(id: id, key: made, made: outcome.made, isDone: true)
+    return Sent(id: id, key: sentKey, resultID: outcome.resultID, isDone: true)
   }
 
   /// Sends a request, again where it may have arrived: under its key it is one command.
@@ -99,19 +99,19 @@ package struct TradingService: Sendable {
         return try CommandTable(connection).send([request])[0]
       }
     }
-    return try await insist(if: { isSent.withLock { $0 } }, on: attempt)
+    return try await retryWhileAway(if: { isSent.withLock { $0 } }, on: attempt)
   }
 
-  private static let insistingMilliseconds = 2_000
+  private static let retryingMilliseconds = 2_000
   private static let retryMilliseconds = 100
 
   /// Tries what a database that is away for a moment cannot do, until time is up.
   /// - Parameter isWanted: whether to try again.
   /// - Returns: nil where it could not be done in time.
-  func insist<Value: Sendable>(
+  func retryWhileAway<Value: Sendable>(
     if isWanted: () -> Bool = { true }, on body: () async throws(Problem) -> Value
   ) async throws(Problem) -> Value? {
-    let deadline = ContinuousClock.now + .milliseconds(Self.insistingMilliseconds)
+    let deadline = ContinuousClock.now + .milliseconds(Self.retryingMilliseconds)
     while true {
       do throws(Problem) {
         return try await body()
@@ -193,7 +193,7 @@ package struct TradingService: Sendable {
 
 extension CommandOutcome {
   /// The number in `order=17`.
-  fileprivate var made: Int64? {
+  fileprivate var resultID: Int64? {
     answer.split(separator: " ").first?.split(separator: "=").last.flatMap { Int64($0) }
   }
 }

@@ -73,14 +73,14 @@ struct AlpacaTradingRoutes: Sendable {
     } catch {
       throw error.code == Problem.otherRequestOfKey.code ? .nameUsed(key ?? "") : error
     }
-    guard let made = sent.made else { throw .outcomeUnknown(key: sent.key) }
+    guard let made = sent.resultID else { throw .outcomeUnknown(key: sent.key) }
     return made
   }
 
   /// The order that a command made.
   /// - Throws: 409 where it cannot be read: 503 would have some clients send the command again.
   func made(_ id: Int64, of call: AlpacaCall) async throws(Problem) -> OrderRecord {
-    let record = try await service.insist { () async throws(Problem) in
+    let record = try await service.retryWhileAway { () async throws(Problem) in
       try await order(id, of: call)
     }
     guard let record else {
