@@ -5,7 +5,7 @@ import Postgres
 package struct AccountVersion: Sendable, Hashable {
   package var userID: Int64
   package var accountID: Int64
-  /// Of its newest posting; 0: there is none.
+  /// The number of its newest posting; 0: there is none.
   package var sequence: Int64
   package var triggers: String
 
@@ -26,7 +26,7 @@ package struct AccountVersion: Sendable, Hashable {
       order by a.id
       """)
 
-  /// Of these users' accounts.
+  /// The versions of these users' accounts.
   package static func all(
     of users: [Int64], over connection: AppConnection
   ) throws(AppStoreError) -> [AccountVersion] {

@@ -18,7 +18,7 @@ package struct AppEpochs: Sendable, Hashable {
     }
   }
 
-  /// Oldest first.
+  /// The epochs, oldest first.
   private var rows: [Row]
 
   package init(_ rows: [Row]) { self.rows = rows }

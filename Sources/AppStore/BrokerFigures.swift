@@ -5,14 +5,14 @@ package struct BrokerFigures: Sendable, Hashable {
   package var openOrders = 0
   package var steps = 0
   package var commands = 0
-  /// Of them.
+  /// Commands that were refused.
   package var refused = 0
   package var fills = 0
-  /// Of the last step.
+  /// How long the last step took.
   package var stepDuration = Duration.zero
   /// Up to which change of the feed quotes were looked at; nil while none are needed.
   package var quoteSequence: Int64?
-  /// By which the daemon's clock is ahead, where it is followed.
+  /// How far the daemon's clock is ahead, where it is followed.
   package var clockOffsetMicroseconds: Int64 = 0
 
   package init() {}

@@ -13,7 +13,7 @@ package struct BrokerStep: Sendable {
   package var closed: [Int64] = []
   package var fills: [FillRow] = []
   package var events: [OrderEventRow] = []
-  /// What users are told, in order.
+  /// The notices that users get, in order.
   package var notices: [TradingNotice] = []
   /// As they are after the step, each once.
   package var purchases: [Int64: PurchaseRow] = [:]
@@ -23,7 +23,7 @@ package struct BrokerStep: Sendable {
   package var checkpoints: [CheckpointRow] = []
   /// The first input that is in no checkpoint; nil: as before.
   package var inputPlace: Int64?
-  /// Of open orders: where they stand.
+  /// Where open orders stand.
   package var progress: [Int64: OrderProgress] = [:]
   /// A day that begins: inputs of earlier ones are of no use any more.
   package var day: TradingDay?
@@ -63,9 +63,9 @@ package struct PostingRow: Sendable {
   package var posting: Posting
   package var at: Timestamp
   package var feedSequence: Int64?
-  /// Of a deposit or a withdrawal.
+  /// The command of a deposit or a withdrawal.
   package var commandID: Int64?
-  /// Of a dividend or a bonus.
+  /// The corporate action of a dividend or a bonus.
   package var corporateActionID: Int64?
   package var description = ""
 
@@ -154,7 +154,7 @@ package struct PurchaseRow: Sendable {
 
 package struct FillRow: Sendable {
   package var orderID: Int64
-  /// Of the order's fills, from 1.
+  /// The number among the order's fills, from 1.
   package var sequence: Int32
   package var accountID: Int64
   package var posting: OrderPosting
@@ -180,7 +180,7 @@ package struct FillRow: Sendable {
 
 package struct OrderEventRow: Sendable {
   package var orderID: Int64
-  /// Of the order's events, from 1.
+  /// The number among the order's events, from 1.
   package var sequence: Int32
   package var kind: Kind
   package var at: Timestamp

@@ -54,7 +54,7 @@ extension BrokerTable {
       ?? BrokerCursor(quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0)
   }
 
-  /// Open ones, and those that ended on the day.
+  /// Open orders, and those that ended on the day.
   private static let readOrders = Statement(
     name: "read_broker_orders",
     sql: """
@@ -101,7 +101,7 @@ extension BrokerTable {
             and r.refers_to = f.posting_sequence)
       """)
 
-  /// Those of the day that were not taken back.
+  /// The fills of the day that were not taken back.
   package func fills(on day: TradingDay) throws(AppStoreError) -> [BookedFill] {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
@@ -127,7 +127,7 @@ extension BrokerTable {
       order by id
       """)
 
-  /// Those that are armed, or whose order is open.
+  /// Purchases that are armed, or whose order is open.
   package func purchases() throws(AppStoreError) -> [PurchaseRow] {
     try connection.read(Self.readPurchases, context: Self.context) { (row) throws(StoreError) in
       let (id, account, command) = (try row.int64(), try row.int64(), try row.int64())
@@ -222,7 +222,7 @@ extension BrokerTable {
     name: "read_server_time",
     sql: "select clock_timestamp(), current_setting('transaction_read_only')::boolean")
 
-  /// By the server's clock.
+  /// The time that the server's clock shows.
   /// - Throws: also where the server has turned read-only under this session: whoever leads there
   ///   would never see the commands that are written elsewhere.
   package func serverTime() throws(AppStoreError) -> Timestamp {

@@ -8,7 +8,7 @@ package struct PendingCommand: Sendable, Hashable {
   package var accountID: Int64
   /// nil for a body that this version does not know.
   package var request: CommandRequest?
-  /// By the server's clock.
+  /// How long it has waited, by the server's clock.
   package var waitedMicroseconds: Int64
 }
 

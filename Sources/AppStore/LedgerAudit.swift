@@ -32,7 +32,7 @@ package struct LedgerAudit {
     package var description: String { "\(invariant.rawValue): \(row)" }
   }
 
-  /// Of each that is broken, the first rows.
+  /// How many rows are shown of an invariant that is broken.
   package static let rowsMax = 5
 
   package func findings() throws(AppStoreError) -> [Finding] {

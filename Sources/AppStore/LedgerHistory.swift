@@ -9,7 +9,7 @@ package struct HistoryPosting: Sendable {
   package var day: TradingDay
   package var orderID: Int64?
   package var refersTo: Int64?
-  /// Of its command.
+  /// The text of the command that it executes.
   package var body: String?
   package var actionID: Int64?
   package var fill: HistoryFill?
@@ -30,7 +30,7 @@ package struct HistoryFill: Sendable {
 package struct HistoryOrder: Sendable {
   package var ledger: LedgerOrder
   package var state: OrderState
-  /// Of its command; nil for one of a queue purchase.
+  /// The text of its command; nil for an order of a queue purchase.
   package var body: String?
 }
 

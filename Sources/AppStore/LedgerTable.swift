@@ -85,7 +85,7 @@ package struct LedgerTable {
       where account_id = any ($1::bigint[])
       """)
 
-  /// By account; of one without a posting, none.
+  /// Ledgers by account; an account without a posting has none.
   package func balances(
     of accounts: [Int64]
   ) throws(AppStoreError) -> [Int64: [Book: ExactDecimal]] {

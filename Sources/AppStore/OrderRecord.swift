@@ -12,7 +12,7 @@ package struct OrderRecord: Sendable, Hashable {
   package var acceptedAt: Timestamp
   package var updatedAt: Timestamp
   package var filled: ExactDecimal
-  /// Of fills that stand; nil where there is none.
+  /// All fills that stand; nil where there is none.
   package var execution: OrderExecution?
   /// What some flow of orders would have given it so far; nil before it has met a book.
   package var possible: ExactDecimal?
@@ -26,7 +26,7 @@ package struct OrderRecord: Sendable, Hashable {
 /// The fills of an order, together.
 package struct OrderExecution: Sendable, Hashable {
   package var quantity: ExactDecimal
-  /// To the cent.
+  /// The money that its fills moved, to the cent.
   package var amount: ExactDecimal
   /// Price × quantity, exact.
   package var turnover: ExactDecimal

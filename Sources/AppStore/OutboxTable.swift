@@ -4,10 +4,10 @@ import Postgres
 
 /// A row of the outbox: that something of a user happened.
 package struct OutboxRow: Sendable, Hashable {
-  /// Of all users, in the order of commits.
+  /// The number among the rows of all users, in the order of commits.
   package var id: Int64
   package var userID: Int64
-  /// Of the user's rows, from 1 without a gap.
+  /// The number among the user's rows, from 1 without a gap.
   package var number: Int64
   /// The newest one: after a restored backup the same numbers are given again.
   package var epoch: Int64
@@ -34,7 +34,7 @@ package struct OrderUpdate: Sendable, Hashable {
   package struct Fill: Sendable, Hashable {
     package var price: ExactDecimal
     package var quantity: ExactDecimal
-    /// Of the order, with this one.
+    /// What the order has filled, with this one.
     package var filledSoFar: ExactDecimal
     /// What the account holds of the symbol now.
     package var held: ExactDecimal
@@ -87,7 +87,7 @@ package struct OutboxTable {
       limit $2::integer
       """)
 
-  /// Of all users, oldest first.
+  /// Rows of all users, oldest first.
   package func rows(after id: Int64, limit: Int32) throws(AppStoreError) -> [OutboxRow] {
     var parameters = WireParameters()
     parameters.add { $0.int64(id) }
@@ -106,7 +106,7 @@ package struct OutboxTable {
       limit $3::integer
       """)
 
-  /// Of one user, oldest first.
+  /// Rows of one user, oldest first.
   package func rows(
     of userID: Int64, after number: Int64, limit: Int32
   ) throws(AppStoreError) -> [OutboxRow] {
@@ -179,7 +179,7 @@ package struct OutboxTable {
         and b.kind = 'order'
       """)
 
-  /// By id of the row: what happened to orders.
+  /// What happened to orders, by the id of the row.
   package func updates(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: OrderUpdate] {
     let orderOfRow: [(row: Int64, order: Int64)] = rows.compactMap { row in
       guard case .order(let order, _) = row.content else { return nil }
@@ -237,7 +237,7 @@ package struct OutboxTable {
     return refusals
   }
 
-  /// By number of the notification.
+  /// Notifications of the inbox, by their number.
   package func notifications(
     _ rows: [OutboxRow]
   ) throws(AppStoreError) -> [Int64: InboxItem] {

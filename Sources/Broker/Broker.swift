@@ -29,22 +29,22 @@ package final class Broker {
   let log: Logger
   private(set) var session: Session?
   var state: BrokerState?
-  /// By the state: whose rows are asked for.
+  /// The instruments whose rows are asked for, as the state has them.
   var watched: Set<Symbol> = []
   /// Until the database refuses one of them.
   var booksActions = true
   /// Corporate actions of which something is left to do; nil: not read since there was news.
   var unfinished: [CorporateAction]?
-  /// Kept when this broker ends.
+  /// The next broker of this process goes on with it.
   private(set) var clock: ServerClock
   /// When no command waited; nil: not since this broker began.
   private var drainedAt: Int64?
-  /// With the days that the daemon has learnt.
+  /// The trading days, those included that the daemon has learnt.
   private(set) var calendar = TradingCalendar.shanghai
   package internal(set) var figures = BrokerFigures()
 
   static let context = "broker"
-  /// Of a step: what more waits is for the next one.
+  /// The commands of a step: what more waits is for the next one.
   private static let commandsMax = 256
 
   convenience package init(_ options: BrokerOptions, log: Logger) {

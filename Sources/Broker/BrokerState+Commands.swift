@@ -38,7 +38,7 @@ extension BrokerState {
   /// Orders of a user on a day, ended ones included: each is kept until the day is over, and read
   /// when one begins to lead. One every 1.4 seconds of the sessions.
   static let placedOfUserMax = 10_000
-  /// Of what is executed at prices of its moment.
+  /// How long a command may wait that is executed at the prices of its moment.
   static let waitedMicrosecondsMax: Int64 = 60_000_000
 
   /// Executes a command, or refuses it with nothing changed.

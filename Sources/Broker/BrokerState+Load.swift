@@ -86,7 +86,7 @@ extension BrokerState {
     uncovered.add(row.place, of: row.symbol)
   }
 
-  /// Those that are not known yet.
+  /// Adds the accounts that are not known yet.
   mutating func addAccounts(
     _ ids: Set<Int64>, from table: BrokerTable, ledgers books: LedgerTable
   ) throws(AppStoreError) {
@@ -107,7 +107,7 @@ extension BrokerState {
 
 /// Inputs of the fill model that a start has to read: they are in no checkpoint.
 struct UncoveredInputs: Sendable {
-  /// Of each instrument the first one's.
+  /// The place of each instrument's first input that is in no checkpoint.
   var places: [Symbol: Int64] = [:]
   /// So many may be behind the oldest before that is put into one.
   var inputsMax = BrokerOptions.uncoveredInputsMax

@@ -8,12 +8,12 @@ struct BrokerState: Sendable {
   var rules: DayRules
   var ledgers: [Int64: AccountLedger] = [:]
   var accounts = AccountSet()
-  /// Open ones, and those that ended on the day.
+  /// Open orders, and those that ended on the day.
   var orders: [Int64: PaperOrder] = [:]
   var openOrders: [Symbol: Set<Int64>] = [:]
   /// Orders whose cancellation waits for the exchange, or for a row that confirms a fill.
   var closing: Set<Int64> = []
-  /// Of the day, and not taken back.
+  /// The postings of the day's fills that were not taken back.
   var fills: [FillKey: Posting] = [:]
   var instruments: [Symbol: InstrumentTrading] = [:]
   var purchases = PurchaseSet()
@@ -25,20 +25,20 @@ struct BrokerState: Sendable {
   /// For the log: what should not have happened.
   var complaints: [String] = []
 
-  /// Given last.
+  /// The newest numbers that were given.
   struct Numbers: Sendable {
     var order: Int64 = 0
     var purchase: Int64 = 0
-    /// Of the inputs of fills, on the day.
+    /// The place of the day's newest input of fills.
     var place: Int64 = 0
-    /// Of each user's orders on the day, those that lived on from the day before included.
+    /// How many orders of the day each user has, with those that lived on from the day before.
     var placed: [Int64: Int] = [:]
   }
 
   /// The day, and what no code shows of it.
   struct DayRules: Sendable {
     var day: TradingDay
-    /// Of orders that are accepted from now on: each keeps its own.
+    /// The fees of orders that are accepted from now on: each keeps its own.
     var schedule: FeeSchedule
     /// Corporate actions that failed in accounts are tried once a day, and when one begins to lead.
     var triesFailedActions = true

@@ -2,7 +2,7 @@ import Market
 
 /// How far the broker is in the feed, and of which instruments.
 struct FeedPlace: Sendable {
-  /// Up to which change rows were looked at.
+  /// The change up to which rows were looked at.
   var sequence: Int64 = 0
   /// Instruments whose rows were asked for in the newest look; nil before the first.
   private var watched: Set<Symbol>?

@@ -6,7 +6,7 @@ import Reader
 struct FeedRow: Sendable {
   let symbol: Symbol
   let market: MarketRow
-  /// By its name.
+  /// Whether its name has the mark ST or *ST.
   let isSpecialTreatment: Bool
 
   var snapshot: Snapshot { market.snapshot }

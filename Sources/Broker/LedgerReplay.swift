@@ -62,12 +62,12 @@ private struct AccountReplay {
   private(set) var differences: [String] = []
   private var ledger: AccountLedger?
   private var stored: [Int64: HistoryOrder] = [:]
-  /// As they are after the postings so far.
+  /// The orders as they are after the postings so far.
   private var orders: [Int64: LedgerOrder] = [:]
   private var fills: [Int64: Posting] = [:]
   /// What was added to holdings, or taken, on which day.
   private var moved: [Symbol: [(day: TradingDay, shares: ExactDecimal)]] = [:]
-  /// By posting, what corporate actions gave, and was not taken back.
+  /// What corporate actions gave and was not taken back, by posting.
   private var given: [Int64: (action: CorporateAction, amount: ExactDecimal)] = [:]
 
   init(account: Int64, posted: [Int64: CorporateAction]) {

@@ -27,7 +27,7 @@ struct PurchaseSet: Sendable {
 
   var accounts: [Int64] { rows.values.map(\.purchase.account) }
 
-  /// With a purchase that is armed.
+  /// Symbols with a purchase that is armed.
   var armedSymbols: some Sequence<Symbol> { armedOfSymbol.keys }
 
   /// In the order of their arming.
@@ -44,7 +44,7 @@ struct PurchaseSet: Sendable {
 
   func isEmpty(of account: Int64) -> Bool { openOfAccount[account] == nil }
 
-  /// Those that end with the day.
+  /// Armed purchases that end with the day.
   func ending(on symbol: Symbol) -> [Int64] {
     armed(on: symbol).filter { !$0.purchase.carriesOver }.map(\.purchase.id)
   }

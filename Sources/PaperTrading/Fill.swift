@@ -6,7 +6,7 @@ import Market
 /// row that is taken out later reverses what was booked by it.
 package struct Fill: Sendable, Hashable {
   package let order: Int64
-  /// Of its order: 1, 2, …; a number is never used again.
+  /// The number among its order's fills: 1, 2, …; none is used again.
   package let sequence: Int32
   package let symbol: Symbol
   package let side: Side

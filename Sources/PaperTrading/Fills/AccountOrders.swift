@@ -8,7 +8,7 @@ import Market
 package struct AccountOrders: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     let step: AccountInBook.Step
-    /// As they are once the row is confirmed.
+    /// What the step led to, as it is once the row is confirmed.
     var events: [FillEvent] = []
 
     var row: Snapshot? {
@@ -21,7 +21,7 @@ package struct AccountOrders: Sendable, Hashable {
   }
 
   package let symbol: Symbol
-  /// As of the steps before those that are kept.
+  /// The orders as of the steps before those that are kept.
   private(set) var base: AccountInBook
   private var current: AccountInBook
   private(set) var kept: [Entry] = []
@@ -29,7 +29,7 @@ package struct AccountOrders: Sendable, Hashable {
   private(set) var isConfirmed = true
   /// Orders that had ended when the newest row came.
   private(set) var ended: Set<Int64> = []
-  /// Given last, to fills of each order.
+  /// The number that each order's newest fill was given.
   private(set) var sequences: [Int64: Int32] = [:]
 
   /// A false row is taken out when three answers have contradicted it, and two may come in a row.
@@ -68,7 +68,7 @@ package struct AccountOrders: Sendable, Hashable {
     self.sequences = sequences
   }
 
-  /// With their places in the queue, as of the newest row; ended ones until their rows are settled.
+  /// All orders with their places as of the newest row; ended ones until their rows are settled.
   package var orders: [RestingOrder] { current.orders }
 
   package var lastRow: Snapshot? { current.last }

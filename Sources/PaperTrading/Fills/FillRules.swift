@@ -82,7 +82,7 @@ package enum FillRules {
 }
 
 extension Queue {
-  /// As it was before the interval of its evidence.
+  /// The queue as it was before the interval of the evidence.
   fileprivate init(_ evidence: FillEvidence) {
     self.init(
       limit: evidence[.limit], isAtLimit: evidence.basis == .limitQueue,

@@ -6,7 +6,7 @@ package struct InstrumentTrading: Sendable, Hashable {
   private(set) var accounts: [Int64: AccountOrders] = [:]
   /// The newest rows, oldest first.
   private(set) var kept: [SeenRow] = []
-  /// As it was behind the rows before those.
+  /// What was known of the seal behind the rows before those.
   private(set) var settledSeal = SealWatch()
 
   /// A row, and what is known of the seal with it.

@@ -56,7 +56,7 @@ struct Interval {
     self.tick = tick
   }
 
-  /// Of prices and money.
+  /// The decimal places of prices and money.
   private static let places: UInt8 = 9
 
   /// Shares that certainly traded at `limit` or a price better for the order's counterparty by

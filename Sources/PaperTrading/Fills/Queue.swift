@@ -7,7 +7,7 @@ package struct Queue: Sendable, Hashable {
   package let isAtLimit: Bool
   /// What the order had left when it entered the book.
   let own: Int64
-  /// Of that, filled since.
+  /// The part of `own` that was filled since.
   var filled: Int64
   /// At most so many shares stand before it; nil unless `isAtLimit`: elsewhere a better order may
   /// come before all that stand there.

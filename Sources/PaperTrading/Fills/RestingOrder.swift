@@ -25,7 +25,7 @@ package struct RestingOrder: Sendable, Hashable {
   /// The day's limit on its own side: none can bid more, or offer for less.
   let dayLimit: ExactDecimal?
   package internal(set) var stage: Stage
-  /// Certain so far, on this day.
+  /// The quantity that is certain so far, on this day.
   package internal(set) var filled: Int64 = 0
 
   /// - Parameters:
@@ -108,7 +108,7 @@ extension RestingOrder {
       queue: queue(at: rest, filled: sum, in: snapshot, ownSharesAhead: ownSharesAhead))
   }
 
-  /// Its place among those that rest there.
+  /// The order's place among those that rest at the price.
   func queue(
     at limit: ExactDecimal, filled: Int64 = 0, in snapshot: Snapshot, ownSharesAhead: Int64
   ) -> Queue {

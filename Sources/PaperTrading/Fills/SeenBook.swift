@@ -13,7 +13,7 @@ struct SeenBook {
   let auctionOpened: Int?
   /// The price of the interval's only trades, if an auction made them all.
   let auction: SnapshotPair.Auction?
-  /// With the row before, on the same day.
+  /// The row before on the same day, and this one.
   let pair: SnapshotPair?
 
   var second: Int { Int(row.stamp.secondOfDay) }

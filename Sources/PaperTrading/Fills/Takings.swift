@@ -7,7 +7,7 @@ import Market
 /// left the book. So the tenth market order of a day is filled as the first one was, if the book
 /// was renewed in between.
 struct Takings: Sendable, Hashable {
-  /// By the side of the orders.
+  /// Shares that were taken, by the side of the orders and by price.
   private(set) var volumes: [Side: [ExactDecimal: Int64]]
 
   init(volumes: [Side: [ExactDecimal: Int64]] = [:]) { self.volumes = volumes }
@@ -57,12 +57,12 @@ struct Offers {
     let price: ExactDecimal
     /// Certain to be there.
     let volume: Int64
-    /// Of that, not taken.
+    /// The part of `volume` that is not taken.
     let free: Int64
   }
 
   private(set) var levels: [Level] = []
-  /// As the source has it, and how many of these may not be there.
+  /// The volume that the source shows, and how much of it may not be there.
   private(set) var offered: Int64 = 0
   private(set) var slack: Int64 = 0
 

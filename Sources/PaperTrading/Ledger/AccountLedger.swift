@@ -3,10 +3,10 @@ import Market
 /// The books of one account and its open orders. Every change is a posting, made whole or refused
 /// with nothing changed. No I/O and no clock: the same events give the same postings.
 package struct AccountLedger: Sendable {
-  /// Those that were ever used.
+  /// The balances of all books that were ever used.
   package private(set) var balances: [Book: ExactDecimal]
   package internal(set) var openOrders: [Int64: LedgerOrder]
-  /// Of the newest posting.
+  /// The number of the newest posting.
   package private(set) var sequence: Int64
   package private(set) var tradingDay: TradingDay
 

@@ -62,7 +62,7 @@ package struct OrderRequest: Sendable, Hashable {
 
 /// What a replacement changes of an order.
 package struct OrderChange: Sendable, Hashable {
-  /// Of the whole order, with what it has filled.
+  /// The quantity of the whole order, with what it has filled.
   package var quantity: ExactDecimal?
   package var timeInForce: TimeInForce?
   package var limit: ExactDecimal?

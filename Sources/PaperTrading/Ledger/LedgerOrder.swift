@@ -13,13 +13,13 @@ package struct LedgerOrder: Sendable, Hashable {
   package let schedule: FeeSchedule
   package private(set) var terms: FeeTerms
 
-  /// Of all days.
+  /// The quantity that was filled on all its days.
   package var filled: ExactDecimal
   /// Price × quantity of the day's fills, exact.
   package var turnover: ExactDecimal
-  /// Of the day's fills.
+  /// The fees of the day's fills.
   package var paid: Fees
-  /// Cash of a buy, shares of a sale.
+  /// Frozen cash of a buy, frozen shares of a sale.
   package internal(set) var frozen: ExactDecimal
   package internal(set) var isOpen = true
 
@@ -44,7 +44,7 @@ package struct LedgerOrder: Sendable, Hashable {
   package var isBuy: Bool { placed.side == .buy }
   var unit: LedgerUnit { .shares(placed.symbol) }
 
-  /// To the cent.
+  /// Cash is counted to the cent.
   package static let cashPlaces: UInt8 = 2
   private static let cent = ExactDecimal(units: 1, scale: cashPlaces)
 

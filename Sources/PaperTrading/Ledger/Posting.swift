@@ -3,7 +3,7 @@ import Market
 /// What changed balances: its entries add up to 0 in each unit, because each was made by moving an
 /// amount from one book to another.
 package struct Posting: Sendable, Hashable {
-  /// Of the account's postings, from 1.
+  /// The number among the account's postings, from 1.
   package var sequence: Int64
   package var event: LedgerEvent
   package var tradingDay: TradingDay

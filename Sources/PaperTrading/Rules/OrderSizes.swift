@@ -2,7 +2,7 @@ import Market
 
 /// How many shares or units an order may have. The lots themselves are `Instrument.lot`.
 enum OrderSizes {
-  /// Of a limit order.
+  /// The most that a limit order may have.
   static let limitMax: [DatedRow<Int64>] = [
     // [RULE]
     DatedRow(kind: .stock, board: .star, 100_000),
@@ -15,7 +15,7 @@ enum OrderSizes {
     DatedRow(kind: .convertibleBond, 1_000_000),
   ]
 
-  /// Of a market order; of a kind that has no row, as of a limit order.
+  /// The most that a market order may have; a kind without a row has that of a limit order.
   static let marketMax: [DatedRow<Int64>] = [
     // [RULE]
     DatedRow(kind: .stock, board: .star, 50_000),

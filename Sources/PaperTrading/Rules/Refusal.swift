@@ -9,7 +9,7 @@ package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// Of the order.
+  /// The field of the order that is wrong.
   package let field: String
   package let message: String
 
