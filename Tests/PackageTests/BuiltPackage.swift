@@ -32,11 +32,11 @@ struct BuiltPackage: Sendable {
 
   init(name: String, version: String) async throws {
     let folder = "\(Self.scratch)/\(name)"
-    // The slow compressor is for those who download.
+    // To compress is for those who download.
     let run = try await Program.run(
       "/usr/bin/env",
       [
-        "DPKG_DEB_COMPRESSOR_TYPE=gzip", Self.root + "/script/package", "--binary", Self.binary,
+        "DPKG_DEB_COMPRESSOR_TYPE=none", Self.root + "/script/package", "--binary", Self.binary,
         "--version", version, "--output", folder,
       ])
     guard run.status == 0, let last = run.output.split(separator: "\n").last else {
