@@ -16,33 +16,42 @@ import Testing
   /// The second source's bodies, as they are and stamped when they are sent.
   private static let (own, refreshed) = (UInt16(9), UInt16(10))
 
-  private let day = TradingDay(daysSince1970: 20_640)
-  private let symbols: [Symbol]
-  /// Both quote it.
-  private let stock: Symbol
-  /// The second source does not quote it.
-  private let alone: Symbol
-  private let bodies: [Int: [UInt16: [UInt8]]]
+  /// What both sources show; made once, for it takes longer than the tests.
+  private struct Published: Sendable {
+    let symbols: [Symbol]
+    /// Both quote it.
+    let stock: Symbol
+    /// The second source does not quote it.
+    let alone: Symbol
+    let bodies: [Int: [UInt16: [UInt8]]]
+  }
 
-  init() {
+  private static let day = TradingDay(daysSince1970: 20_640)
+  private static let published: Published = {
     var market = SimulatedMarket(seed: 11, day: day, instruments: 24)
-    symbols = market.symbols
     let stocks = market.listings.filter { $0.kind == .stock && $0.behaviour == .liquid }
-    stock = stocks.first?.symbol ?? market.symbols[19]
-    alone = stocks.last?.symbol ?? market.symbols[20]
+    let alone = stocks.last?.symbol ?? market.symbols[20]
+    let shown = market.symbols.filter { $0 != alone }
     var bodies: [Int: [UInt16: [UInt8]]] = [:]
-    for second in stride(from: Self.stretches[0], to: Self.stretches[3], by: Self.cadence) {
+    for second in stride(from: stretches[0], to: stretches[3], by: cadence) {
       market.advance(to: Timestamp(day: day, secondOfDay: second))
-      for (group, members) in Self.groups(market.symbols).enumerated() {
+      for (group, members) in groups(market.symbols).enumerated() {
         bodies[second, default: [:]][UInt16(group)] = market.body(for: members)
       }
-      let shown = market.symbols.filter { [alone] in $0 != alone }
-      let body = Self.respelled(market.body(for: shown))
-      bodies[second]?[Self.own] = body
-      bodies[second]?[Self.refreshed] = body.restamped(at: second, shown)
+      let body = respelled(market.body(for: shown))
+      bodies[second]?[own] = body
+      bodies[second]?[refreshed] = body.restamped(at: second, shown)
     }
-    self.bodies = bodies
-  }
+    return Published(
+      symbols: market.symbols, stock: stocks.first?.symbol ?? market.symbols[19], alone: alone,
+      bodies: bodies)
+  }()
+
+  private var day: TradingDay { Self.day }
+  private var symbols: [Symbol] { Self.published.symbols }
+  private var stock: Symbol { Self.published.stock }
+  private var alone: Symbol { Self.published.alone }
+  private var bodies: [Int: [UInt16: [UInt8]]] { Self.published.bodies }
 
   private func moment(_ second: Int) -> Timestamp { Timestamp(day: day, secondOfDay: second) }
 
