@@ -4,7 +4,10 @@
 import Foundation
 import Testing
 
-@Suite(.enabled(if: BuiltPackage.obstacle == nil && Program.path(of: "git") != nil))
+@Suite(
+  .enabled(
+    if: BuiltPackage.obstacle == nil && Program.path(of: "git") != nil,
+    "\(BuiltPackage.obstacle ?? "no git")"))
 struct VersionTests {
   private static let tools = [
     "candled": #"[ "$1" != version ] || echo '{"version":"0.1.0"}'"#,

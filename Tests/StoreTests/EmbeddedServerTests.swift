@@ -137,7 +137,7 @@ import Testing
     unlink(file)
   }
 
-  @Test(.enabled(if: geteuid() == 0))
+  @Test(.enabled(if: geteuid() == 0, "only root may be somebody else"))
   func `under root the server runs as another user, which owns its folder`() throws {
     let server = try PrivateCluster.shared().server
     var process = stat()
@@ -198,7 +198,7 @@ import Testing
     #expect(error.sentence.hasSuffix("`apt-get install postgresql-14`."))
   }
 
-  @Test(.enabled(if: geteuid() == 0))
+  @Test(.enabled(if: geteuid() == 0, "only root may be somebody else"))
   func `under root a parent closed to the server's user is named`() throws {
     let closed = try PrivateCluster.freshDirectory()
     let server = EmbeddedServer(directory: closed + "/deeper/cluster", settings: Self.quick)
