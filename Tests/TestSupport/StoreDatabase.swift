@@ -10,6 +10,7 @@ package struct StoreDatabase: Sendable {
   package let url: String
   /// Its server goes with its last reference.
   private let cluster: PrivateCluster
+  private let session: KeptSession
 
   private static let template = "store_template"
 
@@ -30,8 +31,9 @@ package struct StoreDatabase: Sendable {
     url = try cluster.freshDatabase(named: "store", template: Self.template) { url in
       try Schema.apply(url: url, sources: SourceRegistry.rows)
     }
-    // A copy has all of its template but the settings.
-    try execute(
+    session = KeptSession(url: url)
+    // A copy has all of its template but the settings, and sessions have those of their beginning.
+    try SQLProbe.run(
       """
       do $$
       begin
@@ -39,7 +41,7 @@ package struct StoreDatabase: Sendable {
         execute format('alter database %I set timezone to %L', current_database(), 'Asia/Shanghai');
       end
       $$
-      """)
+      """, url: url)
   }
 
   package static let daemonRole = EmbeddedServer.userName
@@ -69,7 +71,7 @@ package struct StoreDatabase: Sendable {
 
   /// Runs SQL as superuser; the rows of its last statement as text, NULL as nil.
   @discardableResult
-  package func execute(_ sql: String) throws -> [[String?]] { try SQLProbe.run(sql, url: url) }
+  package func execute(_ sql: String) throws -> [[String?]] { try session.run(sql) }
 
   /// The first column of the first row, as text.
   package func value(_ sql: String) throws -> String? { try execute(sql).first?.first ?? nil }
@@ -90,7 +92,9 @@ package struct StoreDatabase: Sendable {
   /// As a backup of it, restored beside it; nobody may be connected.
   /// - Returns: its connection string, as superuser.
   package func copied() throws -> String {
-    try cluster.copy(of: try value("select current_database()") ?? "")
+    let name = try value("select current_database()") ?? ""
+    session.close()
+    return try cluster.copy(of: name)
   }
 
   /// Ends every session of this database that reports itself under that name.
