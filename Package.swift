@@ -188,7 +188,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "Market", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres", "Commits",
-        "Store", "Ingest", "Platform", "CPostgres", "CLinux",
+        "Store", "AppStore", "Ingest", "Platform", "CPostgres", "CLinux",
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),

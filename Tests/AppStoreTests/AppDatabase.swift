@@ -7,10 +7,7 @@ import TestSupport
 struct AppDatabase: Sendable {
   let store: StoreDatabase
 
-  init() throws {
-    store = try StoreDatabase()
-    try AppSchema.file.apply(url: store.url)
-  }
+  init() throws { store = try StoreDatabase.withApps() }
 
   /// As the gateway's role.
   var url: String { store.url(role: DatabaseRole.app) }

@@ -27,8 +27,7 @@ final class PaperExchange {
   static let user: Int64 = 1
 
   init() async throws {
-    database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    database = try StoreDatabase.withApps()
     writer = StoreWriter(url: database.url)
     try await writer.connect()
     _ = try await writer.load()

@@ -23,8 +23,7 @@ import Testing
   private let lines = Locked<[String]>([])
 
   init() throws {
-    database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    database = try StoreDatabase.withApps()
     var generator = SystemRandomNumberGenerator()
     secret = TokenSecret(using: &generator)
     tokens = TokenTable(

@@ -24,8 +24,7 @@ import Testing
   private let lines = Locked<[String]>([])
 
   init() throws {
-    database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    database = try StoreDatabase.withApps()
     let url = database.url(role: DatabaseRole.app)
     var generator = SystemRandomNumberGenerator()
     secret = TokenSecret(using: &generator)

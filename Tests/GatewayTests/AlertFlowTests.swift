@@ -175,8 +175,7 @@ final class AlertMarket: Sendable {
   private let position = Locked<Int64>(0)
 
   init() async throws {
-    database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    database = try StoreDatabase.withApps()
     url = try database.url(memberOf: "candled_app")
     writer = try await GatewayFixture.openWriter(database)
     let tokens = TokenTable(try AppConnection(url: url, application: "test"))

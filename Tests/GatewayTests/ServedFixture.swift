@@ -22,22 +22,29 @@ final class ServedFixture: Sendable {
   let parts: Gateway.Parts
   private let following: Task<Void, Never>
 
+  /// Without a database of its own and a way to fill it, it has two hours.
   init(
-    _ database: StoreDatabase? = nil, parts: Gateway.Parts = Gateway.Parts(),
-    commandMilliseconds: Int = 5_000,
-    fill: (StoreWriter) async throws -> Int64 = ServedFixture.twoHours
+    _ given: StoreDatabase? = nil, parts: Gateway.Parts = Gateway.Parts(),
+    commandMilliseconds: Int = 5_000, fill: ((StoreWriter) async throws -> Int64)? = nil
   ) async throws {
-    let database = try database ?? StoreDatabase()
+    let database: StoreDatabase
+    let seq: Int64
+    if given == nil, fill == nil {
+      database = try await Self.afterTwoHours.value.twin()
+      seq = Self.minutes
+    } else {
+      database = try given ?? StoreDatabase.withApps()
+      if given != nil { try AppSchema.file.apply(url: database.url) }
+      seq = try await (fill ?? Self.twoHours)(try await GatewayFixture.openWriter(database))
+    }
     self.database = database
     self.parts = parts
-    try AppSchema.file.apply(url: database.url)
     var options = GatewayOptions(
       listen: .ipv4(host: "127.0.0.1", port: 0),
       databaseURL: try database.url(memberOf: "candled_app"))
     options.commandMilliseconds = commandMilliseconds
     let gateway = Gateway(options, log: quietLog)
     self.gateway = gateway
-    let seq = try await fill(try await GatewayFixture.openWriter(database))
     following = Task { await gateway.follower(sinks: []).run() }
     try await wait { $0.isLoaded && $0.seq >= seq }
   }
@@ -55,10 +62,21 @@ final class ServedFixture: Sendable {
     }
   }
 
+  /// What fixtures with two hours are made of: to commit them takes longer than most tests.
+  private static let afterTwoHours = Task {
+    let database = try StoreDatabase.withApps()
+    let writer = try await GatewayFixture.openWriter(database)
+    _ = try await twoHours(writer)
+    await writer.disconnect()
+    return database
+  }
+
+  private static let minutes: Int64 = 120
+
   /// Three instruments, minute candles of two hours, a gap, a revision. Always the same.
   static func twoHours(_ writer: StoreWriter) async throws -> Int64 {
     var samples = StoreSamples(seed: 14)
-    for minute in 0..<120 {
+    for minute in 0..<Int(minutes) {
       var commit = samples.minute(minute, position: Int64(minute + 1), instruments: 3)
       commit.knownAt = StoreSamples.start.adding(seconds: Int64(minute) * 60)
       if minute == 60 {
@@ -72,7 +90,7 @@ final class ServedFixture: Sendable {
       }
       _ = try await writer.commit(commit)
     }
-    return 120
+    return minutes
   }
 
   func get(

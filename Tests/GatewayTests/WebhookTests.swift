@@ -19,8 +19,7 @@ import Testing
   private let lines = Locked<[String]>([])
 
   init() throws {
-    database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    database = try StoreDatabase.withApps()
     url = try database.url(memberOf: "candled_app")
     connection = try AppConnection(url: url, application: "test")
     try database.execute(

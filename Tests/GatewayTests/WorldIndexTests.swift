@@ -13,8 +13,7 @@ import Testing
 @Suite(.ownThread) struct WorldIndexTests {
   @Test("world indexes are those of now, and not those of the gateway's start")
   func live() async throws {
-    let database = try StoreDatabase()
-    try AppSchema.file.apply(url: database.url)
+    let database = try StoreDatabase.withApps()
     let gateway = Gateway(
       GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: database.url),
       log: quietLog)

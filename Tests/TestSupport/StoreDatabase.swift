@@ -1,3 +1,4 @@
+import AppStore
 import Commits
 import EmbeddedPostgres
 import Feeds
@@ -12,9 +13,14 @@ package struct StoreDatabase: Sendable {
   private let cluster: PrivateCluster
   private let session: KeptSession
 
-  private static let template = "store_template"
-
   package init() throws { try self.init(on: .shared()) }
+
+  /// With what gateways keep in the database, too.
+  package static func withApps() throws -> StoreDatabase {
+    try StoreDatabase(on: .shared(), template: "app_template") { url in
+      try AppSchema.file.apply(url: url)
+    }
+  }
 
   /// On a cluster nobody else uses: for what concerns the server as a whole, its log say.
   /// - Parameter more: settings of the server, beside or instead of a test cluster's own.
@@ -26,13 +32,23 @@ package struct StoreDatabase: Sendable {
 
   package var server: EmbeddedServer { cluster.server }
 
-  private init(on cluster: PrivateCluster) throws {
-    self.cluster = cluster
-    url = try cluster.freshDatabase(named: "store", template: Self.template) { url in
+  /// - Parameter extend: what the template has beside candled's schema.
+  private init(
+    on cluster: PrivateCluster, template: String = "store_template",
+    extend: (String) throws -> Void = { _ in }
+  ) throws {
+    let url = try cluster.freshDatabase(named: "store", template: template) { url in
       try Schema.apply(url: url, sources: SourceRegistry.rows)
+      try extend(url)
     }
+    try self.init(copy: url, on: cluster)
+  }
+
+  /// A copy has all of its template but the settings, and sessions have those of their beginning.
+  private init(copy url: String, on cluster: PrivateCluster) throws {
+    self.cluster = cluster
+    self.url = url
     session = KeptSession(url: url)
-    // A copy has all of its template but the settings, and sessions have those of their beginning.
     try SQLProbe.run(
       """
       do $$
@@ -95,6 +111,19 @@ package struct StoreDatabase: Sendable {
     let name = try value("select current_database()") ?? ""
     session.close()
     return try cluster.copy(of: name)
+  }
+
+  /// What goes on as if every commit to this one had been made there, the last of them just now;
+  /// nobody may be connected.
+  package func twin() throws -> StoreDatabase {
+    let twin = try StoreDatabase(copy: copied(), on: cluster)
+    try twin.execute(
+      """
+      update candled.change
+      set committed_at = committed_at + (now() - (select max(committed_at) from candled.change));
+      update candled.feed_sequence set identity = candled.feed_identity()
+      """)
+    return twin
   }
 
   /// Ends every session of this database that reports itself under that name.
