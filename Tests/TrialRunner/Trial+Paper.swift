@@ -24,6 +24,7 @@ extension Trial {
       options: [
         "kills": "200", "database-kills": "50", "instruments": "60", "users": "16", "speed": "30",
         "alerts": "12000", "alert-milliseconds": "1000", "pauses": "10", "jumps": "3",
+        "until": "\(TrialDay.stop / 60)",
       ]
     ) { options in
       var trial = BrokerTrial(
@@ -31,6 +32,8 @@ extension Trial {
         databaseKills: try options.number("database-kills"), instruments: try options.instruments,
         users: try options.number("users"), seed: try options.seed,
         speed: try options.number("speed"))
+      let until: Int = try options.number("until")
+      trial.day = TrialDay.start..<(until * 60)
       trial.alerts = try options.number("alerts")
       trial.alertMillisecondsMax = try options.number("alert-milliseconds")
       var verdict = ChaosVerdict()

@@ -30,6 +30,8 @@ package struct BrokerTrial {
   package var day = TrialDay.start..<TrialDay.stop
 
   private static let downMicrosecondsMax: UInt32 = 1_000_000
+  /// Of the day; the rest is for what was killed last.
+  private static let blowsShare = 0.8
   /// For commands that were sent when the day ended.
   private static let settleSecondsMax = 60
   private static let complaintsMax = 20
@@ -111,7 +113,7 @@ package struct BrokerTrial {
     let blows =
       (Array(repeating: true, count: kills) + Array(repeating: false, count: databaseKills))
       .shuffled(using: &random)
-    let seconds = Double(day.count) / Double(speed) * 0.9
+    let seconds = Double(day.count) / Double(speed) * Self.blowsShare
     let start = MonotonicClock.seconds()
     let moments = blows.map { _ in Double.random(in: 0...seconds, using: &random) }.sorted()
     var done = Blows()

@@ -51,9 +51,9 @@ package struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
     ChaosSection(
       "broker", "--kills 200 --database-kills 50 --speed 30 --pauses 10 --jumps 3",
-      // With so many instruments some are at limit-up.
-      short: "--kills 3 --database-kills 1 --instruments 24 --users 4 --speed 300 --alerts 400 "
-        + "--alert-milliseconds 0 --pauses 1 --jumps 1"),
+      // With so many instruments some are at limit-up. Until noon: what traded is shown by then.
+      short: "--kills 3 --database-kills 1 --instruments 24 --users 8 --speed 300 --until 720 "
+        + "--alerts 400 --alert-milliseconds 0 --pauses 1 --jumps 1"),
     ChaosSection(
       "hostile-gateway", "--instruments 5400",
       short: "--instruments 5400 --unread 30 --silent 1200 --candles 600000 --patience 60"),
