@@ -42,7 +42,7 @@ extension EveryTrial.Days {
     @Test func `a daemon killed around a change of source loses nothing`() throws {
       let seed = UInt64.random(in: 1...1000)
       let verdict = try FailoverKillTrial(
-        binary: binary, kills: 3, instruments: 20, seed: seed
+        binary: binary, kills: 3, instruments: 12, seed: seed
       ).run()
       #expect(verdict.complaints.isEmpty, "seed \(seed)")
     }
@@ -73,9 +73,9 @@ extension EveryTrial.Days {
 
     @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {
       var trial = BackfillTrial(
-        binary: binary, kills: 4, instruments: 40, liveInstruments: 20,
+        binary: binary, kills: 4, instruments: 20, liveInstruments: 12,
         seed: .random(in: 1...1000))
-      trial.liveStop = stop
+      (trial.liveStop, trial.requestsPerMinute) = (stop, 3_000)
       let verdict = try await trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
       #expect(verdict.kills == 4)

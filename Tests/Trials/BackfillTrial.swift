@@ -21,11 +21,12 @@ package struct BackfillTrial: Sendable {
   package var seed: UInt64
   /// Second of the daemon's day at which it ends.
   package var liveStop = 15 * 3600 + 37 * 60
+  /// Of the backfill, which must last until it is killed for the last time.
+  package var requestsPerMinute = 6_000
 
   private static let earlierDays = 500
   /// Ahead of all that is asked for.
   private static let liveDay = TradingDay(daysSince1970: 19_912)  // 2024-07-08
-  private static let requestsPerMinute = 6_000
 
   package init(binary: String, kills: Int, instruments: Int, liveInstruments: Int, seed: UInt64) {
     self.binary = binary
@@ -125,7 +126,7 @@ package struct BackfillTrial: Sendable {
       let command = try DaemonProcess(
         binary: binary, folder: folder + "/" + timeframe, store: store, exchange: exchange,
         symbols: past.symbols, start: moment, stop: moment.adding(seconds: 1),
-        historyPerMinute: BackfillTrial.requestsPerMinute,
+        historyPerMinute: requestsPerMinute,
         arguments: ["backfill"] + past.symbols.map(\.description) + [
           "--from", "\(from)", "--timeframe", timeframe, "--resume",
         ])
