@@ -8,7 +8,7 @@ import Testing
 @Suite(.ownThread) struct HostileMutationTests {
   /// Of each kind, some seconds. `CANDLED_MUTATIONS` asks for more.
   private static let count =
-    ProcessInfo.processInfo.environment["CANDLED_MUTATIONS"].flatMap { Int($0) } ?? 20_000
+    ProcessInfo.processInfo.environment["CANDLED_MUTATIONS"].flatMap { Int($0) } ?? 10_000
 
   @Test(
     "nothing that becomes of a request or a frame stops the gateway",
