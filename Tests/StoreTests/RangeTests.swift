@@ -99,7 +99,7 @@ import Testing
     )
   }
 
-  @Test(arguments: 0..<4)
+  @Test(arguments: 0..<2)
   func `ranges are those of all days, whatever is written`(_: Int) async throws {
     let seed = UInt64.random(in: 0...999_999)
     var market = try await DrawnMarket(seed: seed)
