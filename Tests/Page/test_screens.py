@@ -2,6 +2,7 @@
 """Every screen at every width, in both themes and languages: nothing overflows, everything has a
 name, nothing is left in the other language, and the Content-Security-Policy allows all of it."""
 
+import json
 import unittest
 
 import browser
@@ -12,6 +13,13 @@ WIDTHS = [390, 1024, 1600]
 
 READY = "return document.querySelector('main')?.children.length > 0 " \
     "&& !document.querySelector('main .loading')"
+
+# Before the page begins; what is opened first has no storage.
+SPEAK = """
+if (location.protocol === "http:") {
+  localStorage.setItem("candled.settings", JSON.stringify({ language: %s }));
+}
+"""
 
 NAMELESS = """
 return [...document.querySelectorAll("button, a, input, [tabindex='0']")].filter((node) =>
@@ -51,13 +59,12 @@ class Screens(browser.PageTest):
 
     def show(self, route, scheme, language):
         browser.appearance(self.driver, scheme)
+        added = self.driver.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": SPEAK % json.dumps(language)})
         self.open(route)
-        self.wait("return window.candled !== undefined")
-        self.run_script(
-            "localStorage.setItem('candled.settings', JSON.stringify({language: arguments[0]}))",
-            language)
-        self.driver.refresh()
         self.wait(READY)
+        self.driver.execute_cdp_cmd(
+            "Page.removeScriptToEvaluateOnNewDocument", {"identifier": added["identifier"]})
 
     def tearDown(self):
         said = browser.complaints(self.driver)
