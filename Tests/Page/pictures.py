@@ -275,7 +275,7 @@ def record():
 
 @contextlib.contextmanager
 def player():
-    with replay.running(replay.Player) as server, browser.chromium() as driver:
+    with replay.running(replay.Player) as server, browser.chromium(is_whole=False) as driver:
         yield driver, server
 
 

@@ -83,7 +83,7 @@ def answer(handler, status, body):
 @contextlib.contextmanager
 def running(handler, gateway=None, answers=None):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server.daemon_threads = server.keeps_files = True
     server.gateway, server.cut = gateway, None
     server.is_away, server.overrides = False, {}
     server.answers = answers if answers is not None else json.loads(ANSWERS.read_text())

@@ -28,7 +28,8 @@ class Handler(SimpleHTTPRequestHandler):
 
     def end_headers(self):
         self.send_header("Content-Security-Policy", POLICY)
-        self.send_header("Cache-Control", "no-store")
+        is_kept = self.server.keeps_files and not self.path.startswith(PASSED)
+        self.send_header("Cache-Control", "max-age=3600" if is_kept else "no-store")
         super().end_headers()
 
     def log_message(self, *_):
@@ -79,9 +80,11 @@ class Handler(SimpleHTTPRequestHandler):
                     key.data.sendall(data)
 
 
-def server(port, gateway, cut=None):
+def server(port, gateway, cut=None, keeps_files=False):
+    """With `keeps_files` browsers keep the page's files, as long as none of them changes."""
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads, server.gateway, server.cut = True, gateway, cut
+    server.keeps_files = keeps_files
     return server
 
 

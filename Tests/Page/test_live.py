@@ -35,6 +35,8 @@ def world():
 
 
 class Live(browser.PageTest):
+    is_whole = True
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -42,6 +42,8 @@ window.fetch = (path, options) => {
 
 
 class Trading(browser.PageTest):
+    is_whole = True
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -18,6 +18,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
+SHELL = "/usr/lib/chromium/chromium-headless-shell"
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 SHOWN = """
 const cells = (row) => [...row.cells].map((cell) => cell.textContent);
@@ -43,7 +44,7 @@ def serve(folder):
 
 def browser():
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = SHELL if os.access(SHELL, os.X_OK) else "/usr/bin/chromium"
     for flag in FLAGS:
         options.add_argument(flag)
     return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
