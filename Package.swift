@@ -8,9 +8,13 @@ let strict: [SwiftSetting] = [
 ]
 
 /// The tests live through hundreds of simulated days, flip every bit of a body and read the whole
-/// tree: what they spend their time in is compiled for speed in every build. Not what CandledClient
-/// links: no package may depend on a target with flags of its own.
+/// tree: what they spend their time in is compiled for speed in every build.
 let quick = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
+/// What CandledClient links, too, but not where SwiftPM has checked this package out for another one:
+/// none may depend on a target with flags of its own.
+let quickUnlessDependency =
+  Context.packageDirectory.split(separator: "/").contains("checkouts") ? strict : quick
 
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = strict
@@ -69,7 +73,7 @@ let package = Package(
     // The schemas and the page, as bytes that no Swift compiler reads.
     .target(name: "CEmbeddedFiles"),
 
-    module("Market"),
+    module("Market", settings: quickUnlessDependency),
     // Charts as SVG pictures; no input or output.
     module("Charts", ["Market"], settings: quick),
     module("Platform", ["CLinux"]),
@@ -82,7 +86,8 @@ let package = Package(
     module("Alerts", ["Market"], settings: quick),
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
-    module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
+    module(
+      "Postgres", ["Market", "Platform", "CPostgres", "CLinux"], settings: quickUnlessDependency),
     module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
     module("Reader", ["Market", "Postgres"]),
     module("Commits", ["Market"]),
