@@ -398,21 +398,6 @@ create table if not exists queue_purchase (
   constraint queue_purchase_state_is_known check (
     state in ('armed', 'ordered', 'filled', 'rejected', 'cancelled', 'expired'))
 );
--- Before version 7 it was a JSON string.
-
-do $trigger$
-begin
-  if exists (
-    select
-    from pg_attribute
-    where attrelid = 'queue_purchase'::regclass
-      and attname = 'trigger'
-      and atttypid = 'jsonb'::regtype)
-  then
-    alter table queue_purchase alter column trigger type text using trigger #>> '{}';
-  end if;
-end
-$trigger$;
 
 create index if not exists queue_purchase_armed
 on queue_purchase (symbol, id) where state in ('armed', 'ordered');
@@ -646,10 +631,6 @@ create table if not exists fill (
   constraint fill_is_certain check (
     quantity <= filled_so_far and coalesce(filled_so_far <= possible_so_far, true))
 );
--- Before version 7 the model of the evidence stood beside it, too.
-alter table fill
-  drop column if exists model,
-  drop column if exists model_version;
 comment on table fill is 'Parts of orders that were executed, and why. Rows only come.';
 comment on column fill.amount is
   'Rounded to the cent over all fills of the order: each books the difference.';
