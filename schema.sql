@@ -1533,7 +1533,7 @@ comment on column change.term is
   'write.';
 
 -- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
--- whose term is over cannot commit is seen to by the row's locks (WriterSession+Feed.swift).
+-- whose term is over cannot commit is seen to by the row's locks (WriterSession+Change.swift).
 
 create table if not exists lease (
   only_row boolean primary key default true,

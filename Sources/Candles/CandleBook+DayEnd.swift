@@ -1,7 +1,7 @@
 import Market
 
 /// The end of a day: the exchange's own day candle, the after-hours session, and the certificate
-/// that says the account adds up (rules 3, 8 and 9).
+/// that minutes and gaps add up to its totals (docs/candle-rules.md, rules 3, 8 and 9).
 extension CandleBook {
   mutating func endDay(_ day: TradingDay) {
     var (closed, residuals) = (progress.early.closed, progress.early.residuals)

@@ -1,7 +1,7 @@
 import Market
 
-/// The numbers of the candle rules (DESIGN, "Candle rules") and the hours they are applied to, in
-/// one place. Copied often: it must hold nothing that is counted.
+/// The numbers of the candle rules (docs/candle-rules.md) and the hours they are applied to, in one
+/// place. Copied often: it must hold nothing that is counted.
 package struct CandleRules: Sendable {
   /// How much trading time two sightings may lie apart and still count as watching without a
   /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
@@ -9,7 +9,7 @@ package struct CandleRules: Sendable {
   /// How long after its close a minute waits for prints that are stamped into it.
   package var graceSeconds = 6
   /// The same for the last minute before lunch and before the close, whose prints straggle
-  /// (upstreams/sina.md §1.5: SZ closes at 15:00:03).
+  /// (docs/sources/sina.md#the-course-of-a-day: SZ closes at 15:00:03).
   package var sessionGraceSeconds = 60
   /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
   /// that what is given up here is a gap for certain.

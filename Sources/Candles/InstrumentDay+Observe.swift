@@ -1,7 +1,8 @@
 import Market
 
-/// How a sighting becomes minute volume, a gap or a revision: rules 1–5 of DESIGN. Every change of
-/// the day's volume goes to exactly one of the three, which is why the certificate can be zero.
+/// How a sighting becomes minute volume, a gap or a revision: rules 1 to 5 of docs/candle-rules.md.
+/// Every change of the day's volume goes to exactly one of the three, which is why the certificate
+/// can be zero.
 extension InstrumentDay {
   /// Takes in a plausible snapshot that was true at `watermark` (second of the day). Rounded totals
   /// are `bounded` before.

@@ -140,7 +140,8 @@ extension Reconciliation {
 }
 
 extension Candle {
-  /// Bars tell their prices to so many places (sina.md §2); quotes of Shanghai's indexes have four.
+  /// Bars tell their prices to so many places (docs/sources/sina.md#k-lines); quotes of Shanghai's
+  /// indexes have four.
   private static let barPlaces: UInt8 = 3
 
   /// The same minute, before it was rounded.

@@ -154,7 +154,8 @@ extension Reconciliation {
 // MARK: - Days whose end nobody saw
 
 extension Reconciliation {
-  /// Prints may be stamped this much after they were made (sina.md §1.5).
+  /// Prints may be stamped this much after they were made
+  /// (docs/sources/sina.md#the-course-of-a-day).
   private static let stampSecondsMax = 6
 
   /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars

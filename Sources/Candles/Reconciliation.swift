@@ -13,11 +13,11 @@ import Market
 ///
 /// No bars at all are the whole of a day on which the exchange counted nothing.
 ///
-/// Money. Sina tells a bar's turnover in single precision (sina.md §2: 476800.9888), so bars whose
-/// volumes are exact may miss the money by a millionth. Then minutes of which we saw all volume
-/// keep our money, and what is still missing goes to the taken minute with the most. Bars that
-/// tell no money heal gaps only: minutes of other volume than ours get no turnover, and a gap of no
-/// volume keeps the span's money in the account, marked as permanent.
+/// Money. Sina sends a bar's turnover in single precision (docs/sources/sina.md#k-lines:
+/// 476800.9888), so bars whose volumes are exact may miss the money by a millionth. Then minutes of
+/// which we saw all volume keep our money, and what is still missing goes to the taken minute with
+/// the most. Bars that tell no money heal gaps only: minutes of other volume than ours get no
+/// turnover, and a gap of no volume keeps the span's money in the account, marked as permanent.
 ///
 /// It must never invent a trade, and never touch the fixed-price session after the close.
 package struct Reconciliation: Sendable {

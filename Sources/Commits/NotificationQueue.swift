@@ -24,7 +24,7 @@ package struct NotificationQueue: Sendable, Hashable {
   /// Looked for once the queue is filled beyond `alarmUsage`.
   package var holder: Holder?
 
-  /// MEASURED, NOTIFY: alarm at 10 %.
+  /// Of 8 GB: a full queue aborts every transaction that notifies, its data included.
   package static let alarmUsage = ExactDecimal(units: 1, scale: 1)
 
   package init(usage: ExactDecimal, holder: Holder? = nil) {

@@ -4,7 +4,7 @@
 /// These are the exchange's own hours, written down once more on purpose: a mistake in the ones
 /// the daemon uses must not be repeated by the thing that tests it.
 package enum Grid {
-  /// Level 1 is published every 3 s (sina.md §1.1, "update period").
+  /// Level 1 is published every 3 s (docs/sources/sina.md#requests).
   package static let periodSeconds = 3
 
   package static let dayReset = clock(9, 0)

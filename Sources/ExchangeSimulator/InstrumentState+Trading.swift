@@ -173,7 +173,8 @@ extension InstrumentState {
     }
     if status == .delisted || status == .notListed { return }
     reference = traits.previousClose
-    // SH index: last ≈ previous close with open 0; SZ index: last 0 (sina.md §1.5).
+    // SH index: last ≈ previous close with open 0; SZ index: last 0
+    // (docs/sources/sina.md#the-course-of-a-day).
     if traits.isShanghaiIndex { last = reference }
   }
 

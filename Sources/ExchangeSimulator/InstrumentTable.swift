@@ -23,7 +23,7 @@ struct InstrumentTable {
   }
 
   /// From this day on main-board ST shares have the 10 % band too, and the fixed-price session is
-  /// for all shares and funds (SSE 上证发〔2026〕41号; sina.md §6).
+  /// for all shares and funds (SSE 上证发〔2026〕41号; docs/exchange-rules.md).
   private static let rulesOf2026 = TradingDay(year: 2026, month: 7, day: 6)
 
   /// One of every kind and every behaviour.

@@ -6,7 +6,8 @@ import Market
 /// last changed.
 ///
 /// A pure function of (seed, instrument, second): who judges what was served needs no more than the
-/// second of the answer. The hours are those of tencent.md §5.2; between them lines rest.
+/// second of the answer. The hours are those of docs/sources/tencent.md#the-course-of-a-day;
+/// between them lines rest.
 package struct RefreshedLines: Sendable, Hashable {
   private let seed: UInt64
 

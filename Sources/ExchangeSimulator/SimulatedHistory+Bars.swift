@@ -3,8 +3,9 @@ import Market
 /// The history as bars of any length, the way Sina cuts them.
 ///
 /// Minute bars are stamped with their end; a day has 238 of one minute, because the closing auction
-/// is one bar at 15:00 (sina.md §2). The bar that is running is there with what it has so far.
-/// Without a trade a bar is flat at the last price; a day an instrument does not trade has no bars.
+/// is one bar at 15:00 (docs/sources/sina.md#k-lines). The bar that is running is there with what
+/// it has so far. Without a trade a bar is flat at the last price; a day an instrument does not
+/// trade has no bars.
 package struct HistoryBar: Sendable, Hashable {
   package var day: TradingDay
   /// End of a minute bar in seconds since Shanghai midnight; nil for days and longer.

@@ -94,7 +94,8 @@ extension Traits {
 }
 
 extension Lineage {
-  /// Trading days without a price limit after listing: five, one in Beijing (sina.md §6).
+  /// Trading days without a price limit after listing: five, one in Beijing
+  /// (docs/exchange-rules.md).
   private static let freeDays = 5
 
   fileprivate func isWithoutLimit(_ place: Int, traits: Traits) -> Bool {

@@ -6,9 +6,9 @@ import Platform
 ///
 /// Days are drawn first and the minutes inside them, so that both agree: the regular minutes open,
 /// close and reach where the day says, and all minutes' volumes, the extended hours' included, add
-/// up to the day's (alpaca.md §B.8). The two feeds are two markets of the same shares: IEX sees a
-/// fortieth of the volume and misses minutes. It must never be asked about the future: that is
-/// `USLedger`'s to prevent.
+/// up to the day's (docs/sources/alpaca.md#bars). The two feeds are two markets of the same shares:
+/// IEX sees a fortieth of the volume and misses minutes. It must never be asked about the future:
+/// that is `USLedger`'s to prevent.
 package struct USMarket: Sendable {
   package enum Feed: String, Sendable, CaseIterable {
     case iex, sip

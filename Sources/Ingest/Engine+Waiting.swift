@@ -93,7 +93,8 @@ extension Engine {
   }
 
   /// Sees to it that the loop turns again in time. An earlier wake that is already on its way is
-  /// left alone: waking early is harmless, cancelled sleeps cost memory (TOOLCHAIN §8.4).
+  /// left alone: waking early is harmless, and a cancelled sleep keeps its memory until its
+  /// deadline.
   func scheduleWake() {
     let steady = EngineClock.steadyNow()
     var wait: UInt64?

@@ -135,7 +135,8 @@ struct HistoryWorker: SourceWorker {
     into actions: inout [WorkerAction]
   ) {
     guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
-    // `null` may as well be a throttled answer (sina.md §2): never "there is none".
+    // `null` may as well be a throttled answer (docs/sources/sina.md#k-lines): never "there is
+    // none".
     let outcome = response.refusal?.kind == .noData ? RequestOutcome.transient : response.outcome
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
     if case .listCount(let part) = feedRequest.query,

@@ -151,7 +151,7 @@ struct ListWorker: SourceWorker {
     return list.rows.map(\.symbol) == sampleRows
   }
 
-  /// What is not found at one host may be at the next (mairui.md §A.6).
+  /// What is not found at one host may be at the next (docs/sources/mairui.md#refusals).
   private func outcome(of response: WorkerResponse, feedRequest: FeedRequest) -> RequestOutcome {
     let isMissing = response.refusal?.kind == .notFound || response.refusal?.kind == .noData
     return isMissing && hosts[feedRequest, default: 0] + 1 < hostCount

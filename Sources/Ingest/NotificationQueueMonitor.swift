@@ -1,9 +1,9 @@
 import Commits
 import Store
 
-/// Asks for the notification queue every ten seconds, whether anything is committed or not: a
-/// queue that a stuck listener had filled revives only when somebody asks (MEASURED, NOTIFY). And
-/// for replicas, for one that is gone fills the server's disk.
+/// Asks for the notification queue every ten seconds, whether anything is committed or not: a queue
+/// that a stuck listener had filled revives only when its usage is requested. And for replicas, for
+/// one that is gone fills the server's disk.
 struct NotificationQueueMonitor {
   private static let pauseNanoseconds: UInt64 = 10_000_000_000
 

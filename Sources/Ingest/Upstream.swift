@@ -52,7 +52,8 @@ package struct HTTPUpstream: Upstream {
   private var mask = SecretMask()
 
   static let connectMillisecondsMax = 5_000
-  /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
+  /// The lists come slowly: the vendor's own client waits a minute
+  /// (docs/sources/mairui.md#refusals).
   static let deadlineMilliseconds = 30_000
 
   package init(

@@ -1,8 +1,8 @@
 import Market
 
 /// Which sleeps a loop has begun. One that is overtaken by an earlier one is left alone, for a
-/// cancelled sleep keeps its memory until its end anyway (TOOLCHAIN §8.4); it wakes the loop once
-/// too often and is gone.
+/// cancelled sleep keeps its memory until its end anyway; it wakes the loop once too often and is
+/// gone.
 ///
 /// Any that is under way and ends in time serves, an overtaken one too: only what is wanted earlier
 /// than all of them begins another. Were each that ends replaced, they would never become fewer:

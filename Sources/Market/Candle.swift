@@ -56,7 +56,7 @@ public struct CandleFlags: OptionSet, Sendable, Hashable {
   /// The day's high or low moved between two snapshots on either side of the interval's start.
   public static let extremeAmbiguous = CandleFlags(rawValue: 4)
   /// The source's open or close lies outside its [low, high]: its own trade conditions update one
-  /// and not the other (alpaca.md §B.8). Kept as it was sent.
+  /// and not the other (docs/sources/alpaca.md#bars). Kept as it was sent.
   public static let outsideRange = CandleFlags(rawValue: 8)
   /// There is no such candle: a question asked for flat ones in its place. Never stored.
   public static let filled = CandleFlags(rawValue: 16)

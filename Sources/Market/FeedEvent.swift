@@ -11,7 +11,8 @@ public enum FeedEvent: Sendable, Hashable {
   case dispute(DisputeEvent)
 }
 
-/// What came of rows of one instrument that contradicted each other (DESIGN, candle rule 2a).
+/// What came of rows of one instrument that contradicted each other: rule 2a of
+/// docs/candle-rules.md.
 public struct DisputeEvent: Sendable, Hashable {
   /// The raw value is the event's name in the change feed.
   public enum Kind: String, Sendable, CaseIterable {

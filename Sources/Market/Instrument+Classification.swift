@@ -3,7 +3,7 @@
 ///
 /// One table per exchange, first match wins, because that is how the exchanges hand out codes; a
 /// code outside the table is nil and never guessed. Prefixes as in Sina's own pages and the
-/// exchanges' code plans (upstreams/sina.md §6). SH 580 was warrants, gone since 2011: nil.
+/// exchanges' code plans (docs/exchange-rules.md). SH 580 was warrants, gone since 2011: nil.
 
 extension Instrument {
   /// nil unless `symbol` is `sh`, `sz` or `bj` and six digits with a prefix in the table.

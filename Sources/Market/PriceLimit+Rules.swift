@@ -1,7 +1,7 @@
 /// Which limit applied when: the rules change over the years, so each carries the day it began.
 ///
-/// Sources: upstreams/sina.md §6 (for the change of 2026-07-06, SSE 上证发〔2026〕41号 and SZSE
-/// 深证上〔2026〕551号). The dates before 2019, the capped first day (144 % and 64 % of the issue
+/// Sources: docs/exchange-rules.md#price-limits (for the change of 2026-07-06, SSE 上证发〔2026〕41号 and
+/// SZSE 深证上〔2026〕551号). The dates before 2019, the capped first day (144 % and 64 % of the issue
 /// price) and the convertible bonds' limits are general knowledge, not looked up in a rule book.
 
 enum LimitRule {

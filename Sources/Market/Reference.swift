@@ -16,7 +16,7 @@ public struct ListedInstrument: Sendable, Hashable {
 }
 
 /// What a raw price of an instrument is divided by (qfq) or multiplied with (hfq) from a day on,
-/// until the next factor's day (sina.md §4).
+/// until the next factor's day (docs/sources/sina.md#factors).
 public struct AdjustmentFactor: Sendable, Hashable {
   public enum Kind: Int16, Sendable, CaseIterable {
     /// Forward: today's prices stand, earlier ones are scaled to them.

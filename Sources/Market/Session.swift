@@ -2,7 +2,7 @@
 ///
 /// Minutes are numbered 0…239: 0 is 09:30–09:31, 119 is 11:29–11:30, 120 is 13:00–13:01 and 239 is
 /// 14:59–15:00. The auction before the open belongs to minute 0, prints that straggle in after a
-/// close belong to the last minute of their half (DESIGN, candle rule 3).
+/// close belong to the last minute of their half (docs/candle-rules.md, rule 3).
 public enum Session {
   public static let dayReset = 9 * 3600
   public static let auctionOpen = 9 * 3600 + 15 * 60

@@ -1,5 +1,5 @@
-/// Whether a list may be believed (mairui.md §A.4). Each doubt is a sentence with its figures, for
-/// the alarm and for whoever has to decide.
+/// Whether a list may be believed (docs/sources/mairui.md#lists). Each doubt is a sentence with its
+/// figures, for the alarm and for whoever has to decide.
 
 extension Universe {
   /// nil if the list is plausible.

@@ -26,7 +26,8 @@ public struct ListPart: Sendable, Hashable {
 
 /// What a list must reach to be believed.
 public struct UniverseLimits: Sendable, Hashable {
-  /// Of a list of both main exchanges: there were 5,208 rows in June 2026 (mairui.md §A.4).
+  /// Of a list of both main exchanges: there were 5,208 rows in June 2026
+  /// (docs/sources/mairui.md#lists).
   public var mainRowsMin = 4_500
   /// Of any other list.
   public var partRowsMin = 1

@@ -1,6 +1,6 @@
 /// The settings that are no source's, each declared once. To add one, add a line: validation,
 /// sample, reference, `--set` and typed access (`settings.quotesCadence`) follow from it. `.live`
-/// says that a reload changes it; then somebody must take it up (`Daemon.update`). Settings that a
+/// says that a reload changes it; then the engine must apply it (`Engine.update`). Settings that a
 /// rule joins are all live or none.
 
 import Logging

@@ -1,11 +1,11 @@
 // When to ask for ready-made bars, and for which stretch of time.
 //
 // A minute bar is there some seconds after its minute and may change for half a minute more; later
-// corrections reach the history during the day (alpaca.md §B.8). So each minute asks again for the
-// last three, the evening asks for the whole day, and the next two mornings once more. What was
-// missed is asked for from the watermark on: an outage heals by itself. The bars of days have no
-// watermark: each evening asks for those of a week, which are few. Pure: the shell performs the
-// windows and says which are complete.
+// corrections reach the history during the day (docs/sources/alpaca.md#bars). So each minute asks
+// again for the last three, the evening asks for the whole day, and the next two mornings once
+// more. What was missed is asked for from the watermark on: an outage heals by itself. The bars of
+// days have no watermark: each evening asks for those of a week, which are few. Pure: the shell
+// performs the windows and says which are complete.
 import Market
 
 /// A stretch of bars of one chunk of symbols.
@@ -20,7 +20,7 @@ package struct BarsWindow: Sendable, Hashable {
 /// When a market has bars, on its own clock.
 package struct BarsHours: Sendable, Hashable {
   package let zone: MarketZone
-  /// Trades before and after the regular session count (alpaca.md §B.8).
+  /// Trades before and after the regular session count (docs/sources/alpaca.md#bars).
   package let span: SessionHours
   /// On weekends and holidays, too.
   package let isEveryDay: Bool

@@ -13,7 +13,7 @@ package struct BatchPlan: Sendable {
   /// The symbols of each group, without the heartbeat.
   package private(set) var groups: [[Symbol]] = []
 
-  /// What clients have sent in one request for twelve years (sina.md §1.1).
+  /// What clients have sent in one request for twelve years (docs/sources/sina.md#requests).
   package static let symbolsMaxDefault = 800
 
   /// - Precondition: `symbolsMax` is at least 2.

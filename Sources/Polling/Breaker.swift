@@ -4,8 +4,8 @@
 //                     ▲                                   │
 //                     └──────────── ban: next, longer ◀───┘   (no verdict: the shortest again)
 //
-// Asking while banned is what lengthens bans (sina.md §1.6), so in a cool-down there is no request
-// at all, and after it a single one for a single symbol.
+// Asking while banned is what lengthens bans (docs/sources/sina.md#rate-limits), so in a cool-down
+// there is no request at all, and after it a single one for a single symbol.
 import Market
 
 /// The state of one host. Moments are on a steady axis.

@@ -16,11 +16,12 @@ package struct KeyRingConfiguration: Sendable {
   package var labels: [String]
   package var seed: UInt64
   /// Requests a key and Shanghai day; nil where the source does not count days. The free plan of
-  /// 2022 had 50, and no later number is sure (mairui.md §A.5).
+  /// 2022 had 50, and no later number is sure (docs/sources/mairui.md#quotas).
   package var dailyQuota: Int? = 50
   /// How often a refused key is tried.
   package var probeSeconds = 3_600
-  /// A licence seen from too many addresses is cool again after 60 s (mairui.md §A.2).
+  /// A licence seen from too many addresses is cool again after 60 s
+  /// (docs/sources/mairui.md#licence).
   package var rateLimitSecondsMin = 60
 
   package init(source: Source, labels: [String], seed: UInt64) {

@@ -16,7 +16,7 @@ package struct ListPlanConfiguration: Sendable {
   /// Seconds since Shanghai midnight of the first try.
   package var opensAt = 16 * 3_600 + 30 * 60
   package var jitterSecondsMax = 300
-  /// The tries of a day, after the first moment (mairui.md §A.7).
+  /// The tries of a day, after the first moment (docs/sources/mairui.md#tries).
   package var tryMinutes = [0, 5, 15, 45, 90]
   /// Seconds since Shanghai midnight; without a list by then somebody should know.
   package var alarmAt = 18 * 3_600 + 30 * 60

@@ -1,8 +1,9 @@
 // A walk through the pages of one answer, with the guards a token without end needs.
 //
-// Tokens are opaque, and a page may be short or empty although more follow (alpaca.md §B.5): only a
-// missing token ends a walk. What must never happen is a walk that does not end: a token that comes
-// again, empty pages without end, more pages than the rows can fill twice over.
+// Tokens are opaque, and a page may be short or empty although more follow
+// (docs/sources/alpaca.md#paging): only a missing token ends a walk. What must never happen is a
+// walk that does not end: a token that comes again, empty pages without end, more pages than the
+// rows can fill twice over.
 
 /// The pages of one question.
 package struct PageWalk: Sendable {

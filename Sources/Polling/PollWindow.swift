@@ -34,8 +34,9 @@ package struct PollWindow: Sendable, Hashable {
   }
 
   /// The exchanges publish every 3 s while they trade; the edges are for the reset before the
-  /// auction and for the stamps that move on after each close (sina.md §1.5); the last go on beyond
-  /// the certificates, for a day whose last rows contradict each other.
+  /// auction and for the stamps that move on after each close
+  /// (docs/sources/sina.md#the-course-of-a-day); the last go on beyond the certificates, for a day
+  /// whose last rows contradict each other.
   package static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
     [
       PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),

@@ -12,7 +12,7 @@ package struct RepairPlanConfiguration: Sendable {
   /// 0 asks for nothing.
   package var requestsPerNight = 6_000
   package var confirmSeconds: Int64 = 12 * 3_600
-  /// 1,970 minute bars are eight days and a little (sina.md §2).
+  /// 1,970 minute bars are eight days and a little (docs/sources/sina.md#k-lines).
   package var daysBack = 8
 
   package init() {}

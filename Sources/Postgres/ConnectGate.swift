@@ -20,7 +20,7 @@ package final class ConnectGate: Sendable {
     case lease
   }
 
-  /// What the database is to see of one daemon (issue 4: ≤ 2 connects/s).
+  /// The most that one daemon may ask of a database that is starting or overloaded.
   static let attemptsPerSecondMax = 2
   /// From the end of a session's attempt to its next.
   static let turnMicroseconds =

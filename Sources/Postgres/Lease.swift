@@ -2,7 +2,7 @@ import Market
 
 /// Leave to write what comes from a journal: one daemon has it at a time, and each time it changes
 /// hands the term counts up. Every transaction of the holder holds the term while it commits
-/// (`WriterSession+Feed.swift`), so nothing of an earlier term is ever stored behind a later one,
+/// (`WriterSession+Change.swift`), so nothing of an earlier term is ever stored behind a later one,
 /// however long its daemon slept.
 package struct Lease: Sendable, Hashable {
   package let term: Int64

@@ -3,7 +3,7 @@ import Glibc
 import Market
 
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
-/// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).
+/// libpq's non-blocking mode with poll(2), at half the code.
 ///
 /// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on a plain thread.
 /// Values reach the server as bound binary parameters or COPY fields, never inside SQL text.

@@ -2,9 +2,8 @@ import Platform
 
 /// A serial executor on a thread of its own: for actors that block in C (libpq, poll(2)).
 ///
-/// Two blocked default actors are enough to stop every other task on a two-core machine
-/// (TOOLCHAIN §6), so nothing that blocks may run on the shared pool. The thread ends when the
-/// executor is released.
+/// Two blocked default actors are enough to stop every other task on a two-core machine, so nothing
+/// that blocks may run on the shared pool. The thread ends when the executor is released.
 package final class ThreadExecutor: SerialExecutor {
   private let queue = JobQueue()
 

@@ -100,7 +100,7 @@ package enum CandleFill: String, Sendable, CaseIterable {
   case flat
 }
 
-/// Which prices a candle shows (sina.md §4).
+/// Which prices a candle shows (docs/sources/sina.md#factors).
 package enum PriceAdjustment: Sendable, Hashable {
   case raw
   /// Forward: divided by the factor of the day, so that the newest prices stand; or those of a day.

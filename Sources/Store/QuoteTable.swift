@@ -3,8 +3,8 @@ import Market
 import Postgres
 
 /// Quotes: COPY into a staging table, then a MERGE that touches only rows that differ. Measured
-/// against UPDATE FROM, ON CONFLICT and unnest (MEASURED): the only one that writes nothing when
-/// nothing changed and is also the quickest when everything did.
+/// against UPDATE FROM, ON CONFLICT and unnest: the only one that writes nothing when nothing
+/// changed and is also the quickest when everything did.
 struct QuoteTable: TableGroup {
   let session: WriterSession
 

@@ -12,7 +12,7 @@ struct RepairTable: TableGroup {
   /// A second look counts as one only after the source had time to change its mind: the evening
   /// and the next morning are two occasions, two tries of an evening are not.
   static let confirmSecondsDefault: Int64 = 12 * 3_600
-  /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
+  /// After so many checks a gap is permanent.
   static let checksMax: Int16 = 2
 
   /// A day on its way back to the tables.

@@ -3,8 +3,8 @@ import Market
 import Postgres
 
 /// A table that takes its rows by one statement, bound as one array a column (`unnest`), which
-/// under a few hundred rows beats staging (MEASURED). One list of columns makes the SQL, the
-/// parameters, the counter and what is kept of a row that the database refuses.
+/// under a few hundred rows beats staging. One list of columns makes the SQL, the parameters, the
+/// counter and what is kept of a row that the database refuses.
 struct RowTable<Row>: Sendable {
   struct Column: Sendable {
     let name: String

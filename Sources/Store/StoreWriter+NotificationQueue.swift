@@ -22,7 +22,7 @@ extension WriterSession {
       limit 1
       """)
 
-  /// Asking also revives a queue that a stuck listener had filled; nothing else does (MEASURED).
+  /// Asking also revives a queue that a stuck listener had filled; nothing else does.
   func notificationQueue() throws(StoreError) -> NotificationQueue {
     var row = try connection.run(Self.queueUsage, context: "ping").row(0)
     var queue = NotificationQueue(usage: try row.numeric())

@@ -1,9 +1,9 @@
 // The transport thread: takes requests from the mailbox, drives libcurl's multi handle and answers.
 //
 // One thread and `curl_multi_poll` (a multi handle is not thread-safe, and the poll variant is as
-// quick as epoll at our scale with half the code; TOOLCHAIN §2). Connections and the DNS cache live
-// in the multi handle; easy handles are pooled, because a new one costs more than a reset. The loop
-// sleeps in poll until a socket, a libcurl timer, the deadline of a waiting request or a wakeup.
+// quick as epoll at our scale with half the code). Connections and the DNS cache live in the multi
+// handle; easy handles are pooled, because a new one costs more than a reset. The loop sleeps in
+// poll until a socket, a libcurl timer, the deadline of a waiting request or a wakeup.
 import CCurl
 import Glibc
 

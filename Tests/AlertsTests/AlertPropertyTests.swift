@@ -101,7 +101,7 @@ struct AlertPropertyTests {
     return store
   }
 
-  /// Every state behind the arming in turn, by the words of the issue.
+  /// Every state behind the arming in turn, as docs/gateway.md#alerts describes it.
   private func expected(_ alert: Alert, in market: MarketModel) -> Set<FiringKey> {
     var keys: Set<FiringKey> = []
     var before = market.states.first { $0.seq == alert.arming.seq }

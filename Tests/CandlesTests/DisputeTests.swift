@@ -3,7 +3,8 @@ import Market
 import TestSupport
 import Testing
 
-/// Candle rule 2a: no refusal that rests on memory lasts, and no single row is believed against it.
+/// Rule 2a of docs/candle-rules.md: no refusal that rests on memory lasts, and no single row counts
+/// against it.
 @Suite struct DisputeTests {
   /// Two quiet minutes, then a row whose volume and money are three times too large.
   func tapeWithFalseRow() throws -> Tape {

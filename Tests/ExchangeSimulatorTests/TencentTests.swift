@@ -4,7 +4,7 @@ import Testing
 @testable import ExchangeSimulator
 @testable import Ledgers
 
-/// tencent.md §2–5, line by line.
+/// docs/sources/tencent.md, line by line.
 @Suite struct TencentTests {
   /// What a client sees, and the market as it is then.
   private struct View {

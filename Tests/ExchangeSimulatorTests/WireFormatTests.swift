@@ -3,7 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 
-/// sina.md §1.3–1.5, line by line.
+/// docs/sources/sina.md, line by line.
 @Suite struct WireFormatTests {
   private func market(at hour: Int, _ minute: Int, _ second: Int = 0) throws -> SimulatedMarket {
     var market = try Fixture.market()

@@ -1,7 +1,7 @@
 import Feeds
 
 /// A whole response that an upstream, or something between, has sent or might send, and the class
-/// it must come to. The bodies are ours, in the formats that were seen (upstreams/*.md).
+/// it must come to. The bodies are ours, in the formats that were seen (docs/sources).
 package struct HostileResponse: Sendable, CustomStringConvertible {
   package var name: String
   /// What was asked, as `Probe(_:)` reads it.

@@ -90,7 +90,7 @@ extension JournalReader {
   }
 }
 
-/// A sweep's batch: one line an instrument, of which `changedPerMille` differ from the last.
+/// A sweep's batch: one line an instrument, of which `change` renews some.
 struct Batch {
   private var lines: [String]
   private var generator: SplitMix

@@ -68,8 +68,8 @@ struct DayTape {
     }
   }
 
-  /// From what the line shows, by sina.md §1.4: a status counts only without a book, all zeros
-  /// after the opening mean a halt, and zeros with no previous close mean no instrument.
+  /// From what the line shows, by docs/sources/sina.md#status: a status counts only without a book,
+  /// all zeros after the opening mean a halt, and zeros with no previous close mean no instrument.
   private static func suspension(_ state: InstrumentState) -> Suspension {
     if state.status == .notListed || state.status == .delisted { return .unlisted }
     if state.book.bid != 0 || state.book.ask != 0 { return .none }

@@ -4,9 +4,9 @@ import Market
 /// What the answers that were served determine, and nothing more: the candles, gaps and
 /// certificates a perfect daemon must have written.
 ///
-/// The rules are DESIGN's, written a second time and the other way round: not row by row as they
-/// come, but from the whole day at once, instrument by instrument, on arrays of minutes. It shares
-/// no code with the candle book and must never call it.
+/// The rules are those of docs/candle-rules.md, written a second time and the other way round: not
+/// row by row as they come, but from the whole day at once, instrument by instrument, on arrays of
+/// minutes. It shares no code with the candle book and must never call it.
 package struct ObservableLedger: Sendable {
   /// One minute's candle; prices in units of the instrument's scale, money in thousandths.
   struct Row: Sendable {

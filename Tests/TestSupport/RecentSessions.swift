@@ -18,7 +18,7 @@ package struct RecentSessions: Sendable {
   /// The table's, with what was learnt.
   package let calendar: TradingCalendar
 
-  /// 1,970 of the newest bars (sina.md §2), 240 a session.
+  /// 1,970 of the newest bars (docs/sources/sina.md#k-lines), 240 a session.
   package static let reachDays = 8
 
   /// - Parameter today: Shanghai's, as the machine's clock has it. That may be past midnight

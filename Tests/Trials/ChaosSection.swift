@@ -1,5 +1,5 @@
-/// What `script/chaos` runs: each section a command of `candled-trials`, long as the issue asks for
-/// it, and short for `script/test`.
+/// What `script/chaos` runs: each section a command of `candled-trials`, in its full length, and
+/// short for `script/test`.
 package struct ChaosSection: Sendable, CustomStringConvertible {
   package var name: String
   package var long: [String]

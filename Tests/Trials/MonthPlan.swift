@@ -41,7 +41,7 @@ struct MonthPlan {
   let wronged: Symbol
   let silenced: Symbol
 
-  /// Sessions whose minutes can still be had, the latest included (sina.md §2).
+  /// Sessions whose minutes can still be had, the latest included (docs/sources/sina.md#k-lines).
   static let reach = 8
   /// Certificates are written then, and repairs looked for.
   static let evening = 15 * 3600 + 36 * 60

@@ -36,7 +36,7 @@ extension Fault.Upstream {
   package static let alpaca = Fault.Upstream("alpaca")
 }
 
-/// The ways Alpaca says no (alpaca.md §B.6).
+/// The ways Alpaca says no (docs/sources/alpaca.md#refusals).
 extension CannedResponse {
   package static let alpacaUnauthorized = nginx(401, reason: "Authorization Required")
   package static let alpacaGatewayTimeout = nginx(504, reason: "Gateway Time-out")

@@ -1,7 +1,7 @@
 import Market
 
 /// Alpaca's `/v2/stocks/bars` of the data host, `/v2/calendar` and `/v2/assets` of the trading host
-/// (alpaca.md §B.2–B.9).
+/// (docs/sources/alpaca.md).
 ///
 /// Order of refusals: key, rate, faults on order, question. The question is refused as a whole:
 /// one symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.

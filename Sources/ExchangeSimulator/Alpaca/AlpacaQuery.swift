@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Market
 
-/// A question for bars, checked as the real server checks it (alpaca.md §B.2, §B.6).
+/// A question for bars, checked as the real server checks it (docs/sources/alpaca.md).
 package struct AlpacaQuery {
   /// Ascending, each once.
   var symbols: [Symbol]

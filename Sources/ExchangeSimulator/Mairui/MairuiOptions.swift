@@ -2,7 +2,7 @@ import Market
 
 /// What a test may choose about the simulated Mairui: its licences, its manners and its size.
 package struct MairuiOptions: Sendable {
-  /// The two forms the list has been seen in (mairui.md §A.4).
+  /// The two forms the list has been seen in (docs/sources/mairui.md#lists).
   package enum Shape: Sendable {
     /// `{"dm":"000001","mc":"…","jys":"sz"}`
     case bare
@@ -60,7 +60,7 @@ extension Fault.Upstream {
   package static let mairui = Fault.Upstream("mairui")
 }
 
-/// The ways Mairui says no (mairui.md §A.6).
+/// The ways Mairui says no (docs/sources/mairui.md#refusals).
 extension CannedResponse {
   /// 200 `101`
   package static let mairuiQuotaBare = CannedResponse(status: 200, body: "101")

@@ -4,7 +4,7 @@ import Market
 /// instrument changed since: of 5,400 lines some 1,200 change in a publication.
 ///
 /// One flat buffer with a fixed room for each line, so that a copy of the market is a few plain
-/// memory copies. The format is sina.md §1.3.
+/// memory copies. The format is docs/sources/sina.md#fields.
 struct LineTable: Sendable {
   /// The longest line seen has 330 bytes: nine-digit volumes, six-digit prices, a trailer.
   static let lineBytesMax = 512

@@ -1,7 +1,7 @@
 import Market
 
-/// Sina's files of `realstock/company` (sina.md §4): `<symbol>/qfq.js` and `hfq.js`, the factors of
-/// adjusted prices, and `klc_td_sh.txt`, the packed calendar.
+/// Sina's files of `realstock/company` (docs/sources/sina.md): `<symbol>/qfq.js` and `hfq.js`, the
+/// factors of adjusted prices, and `klc_td_sh.txt`, the packed calendar.
 ///
 /// The calendar lacks 1992-05-04 as the real file does. A symbol nobody knows is not found.
 struct SinaFileProtocol: UpstreamProtocol {

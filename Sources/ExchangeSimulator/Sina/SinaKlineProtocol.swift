@@ -1,8 +1,8 @@
 import Market
 
-/// Sina's K-lines (sina.md §2): `…/json_v2.php/CN_MarketData.getKLineData?…` without amounts, and
-/// `…/jsonp_v2.php/<callback>/CN_MarketDataService.getKLineData?…`, which alone has one-minute bars
-/// and, for minutes, amounts.
+/// Sina's K-lines (docs/sources/sina.md#k-lines): `…/json_v2.php/CN_MarketData.getKLineData?…`
+/// without amounts, and `…/jsonp_v2.php/<callback>/CN_MarketDataService.getKLineData?…`, which
+/// alone has one-minute bars and, for minutes, amounts.
 ///
 /// It behaves as the real one was seen to: newest N bars and no dates, the running bar included;
 /// whatever it does not like, or does not know, is `null`.

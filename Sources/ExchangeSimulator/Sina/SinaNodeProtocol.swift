@@ -1,7 +1,8 @@
 import Market
 
-/// Sina's lists of instruments (sina.md §4): `Market_Center.getHQNodeStockCount?node=…`, a JSON
-/// string, and `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with escaped names.
+/// Sina's lists of instruments (docs/sources/sina.md#lists):
+/// `Market_Center.getHQNodeStockCount?node=…`, a JSON string, and
+/// `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with escaped names.
 ///
 /// A page beyond the end is `[]`; an unknown node has none. Beijing sorts first.
 struct SinaNodeProtocol: UpstreamProtocol {

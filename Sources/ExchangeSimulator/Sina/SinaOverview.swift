@@ -1,8 +1,8 @@
 import Market
 
-/// The lines of other families that a market overview asks for (sina.md §1.3, §1.7): short forms of
-/// our own instruments, and foreign indexes that walk a little with the clock. None of it makes a
-/// candle; it only has to be plausible and the same for the same moment.
+/// The lines of other families that a market overview asks for (docs/sources/sina.md): short forms
+/// of our own instruments, and foreign indexes that walk a little with the clock. None of it makes
+/// a candle; it only has to be plausible and the same for the same moment.
 enum SinaOverview {
   /// Appends the line of `symbol`; empty if it is unknown.
   static func appendLine(_ symbol: Symbol, of market: SimulatedMarket, to body: inout [UInt8]) {

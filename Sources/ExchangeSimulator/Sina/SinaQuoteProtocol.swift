@@ -1,6 +1,6 @@
 import Market
 
-/// `hq.sinajs.cn`: `/list=…`, `/rn=<ms>&list=…`, `/?list=…` (sina.md §1.1–1.2).
+/// `hq.sinajs.cn`: `/list=…`, `/rn=<ms>&list=…`, `/?list=…` (docs/sources/sina.md).
 ///
 /// It behaves as the real one was seen to: no Referer, no quotes; one malformed token voids the
 /// whole batch; an unknown symbol is an empty line.

@@ -1,6 +1,6 @@
 import Market
 
-/// Writes the lines of a day: 88 fields joined by `~` (tencent.md §4).
+/// Writes the lines of a day: 88 fields joined by `~` (docs/sources/tencent.md#fields).
 ///
 /// What is not a quote (capitalisation, earnings, returns over the year) is invented, the same all
 /// day.

@@ -2,7 +2,8 @@ import Market
 
 /// What a test may choose about the simulated Tencent.
 package struct TencentOptions: Sendable {
-  /// Of a line: 88 since early 2026; lines of the past are shorter (tencent.md §4).
+  /// Of a line: 88 since early 2026; lines of the past are shorter
+  /// (docs/sources/tencent.md#fields).
   package var fieldCount = 88
 
   package init(fieldCount: Int = 88) { self.fieldCount = fieldCount }

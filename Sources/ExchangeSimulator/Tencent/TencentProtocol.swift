@@ -1,6 +1,6 @@
 import Market
 
-/// `qt.gtimg.cn`: `/q=…`, `/?q=…`, `/_=<ms>&q=…` (tencent.md §1–3).
+/// `qt.gtimg.cn`: `/q=…`, `/?q=…`, `/_=<ms>&q=…` (docs/sources/tencent.md).
 ///
 /// It asks for no Referer and no key. A symbol nobody knows has no line; if nobody knows any, one
 /// line says so. Too long a question is refused whatever it asks.

@@ -1,5 +1,5 @@
 /// Alpaca: bars of the American exchanges, their sessions and the names of their instruments, for
-/// an account's key (upstreams/alpaca.md).
+/// an account's key (docs/sources/alpaca.md).
 
 import Market
 
@@ -11,14 +11,14 @@ package struct Alpaca: SourceDefinition {
   package let title = "Alpaca"
   package let market = MarketDefinition.unitedStates
   package let settings = AlpacaSettings.section
-  /// Two series of the same stocks, never mixed: IEX sees some two percent of the volume (§B.7).
+  /// Two series of the same stocks, never mixed: IEX sees some two percent of the volume.
   package let series = [
     SourceSeries(Alpaca.iex, name: "alpaca_iex"), SourceSeries(Alpaca.sip, name: "alpaca_sip"),
   ]
   package let credentials: CredentialDeclaration? = CredentialDeclaration(
     file: AlpacaSettings.keyFile, words: 2)
   package let workerName = "bars"
-  /// A basic account has 200 (§B.2).
+  /// A basic account has 200.
   package let pace = RequestPace(
     requestsPerMinute: AlpacaSettings.requestsPerMinute, requestsPerMinuteMax: 200, burst: 10,
     inFlightMax: 4)
@@ -27,7 +27,7 @@ package struct Alpaca: SourceDefinition {
       symbolsMax: AlpacaBarsQuery.symbolsMax, pageBarsMax: AlpacaBarsQuery.pageBarsMax),
     recording: BarsRecording(
       symbols: AlpacaSettings.symbols, delay: AlpacaSettings.delay,
-      // Trades before and after the regular session count (alpaca.md §B.8).
+      // Trades before and after the regular session count (docs/sources/alpaca.md#bars).
       hours: SessionHours(opens: 4 * 3_600, closes: 20 * 3_600),
       series: { $0[AlpacaSettings.feed] == .sip ? Alpaca.sip : Alpaca.iex }),
     timeframes: Set(Timeframe.allCases.filter { $0.alpacaName != nil }),

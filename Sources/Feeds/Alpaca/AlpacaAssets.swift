@@ -1,8 +1,8 @@
 /// The American universe, `/v2/assets` of the trading host: one array, unpaged, several MB.
 ///
 /// Assets are more than what has bars: some are not tradable, some of another class, some have
-/// symbols that market data refuses with their whole request (upstreams/alpaca.md §B.9). Those are
-/// counted and left out.
+/// symbols that market data refuses with their whole request
+/// (docs/sources/alpaca.md#calendar-and-assets). Those are counted and left out.
 
 import Market
 

@@ -2,7 +2,7 @@
 /// "n":10822,"vw":324.786206}`, in any order of keys.
 ///
 /// `o` or `c` outside [`l`, `h`] is no fault: some conditions of a trade update one and not the
-/// other (upstreams/alpaca.md §B.8). Such a bar is kept as it was sent, with a mark.
+/// other (docs/sources/alpaca.md#bars). Such a bar is kept as it was sent, with a mark.
 
 import Market
 

@@ -1,4 +1,5 @@
-/// A page of Alpaca's bars, in any of the shapes it has been served (upstreams/alpaca.md §B.3):
+/// A page of Alpaca's bars, in any of the shapes it has been served
+/// (docs/sources/alpaca.md#shapes):
 ///
 ///     {"bars":{"AAPL":[{…},…],"MSFT":[…]},"next_page_token":…}      many symbols
 ///     {"bars":[{…},…],"symbol":"AAPL","next_page_token":…}          one

@@ -2,9 +2,9 @@
 ///
 /// Whatever the server would choose for us is said outright: feed, order, page size, `raw` because
 /// adjusted prices are rounded and change with every dividend, and no mapping of renamed tickers
-/// (`asof=-`), so that the same question has the same answer tomorrow
-/// (upstreams/alpaca.md §B.2, §B.4). A page token belongs to its parameters: with others it
-/// silently gives other data, so it lives in the query.
+/// (`asof=-`), so that the same question has the same answer tomorrow (docs/sources/alpaca.md). A
+/// page token belongs to its parameters: with others it silently gives other data, so it lives in
+/// the query.
 
 import Market
 
@@ -12,7 +12,7 @@ struct AlpacaBarsQuery {
   let query: BarsQuery
   let feed: AlpacaFeed
 
-  /// 518 were accepted (upstreams/alpaca.md §B.2); the path stays below 4 KB.
+  /// 518 were accepted (docs/sources/alpaca.md#parameters); the path stays below 4 KB.
   static let symbolsMax = 500
   /// The server's own bound for one page.
   static let pageBarsMax = 10_000

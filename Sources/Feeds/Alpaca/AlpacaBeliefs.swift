@@ -1,4 +1,4 @@
-/// What candled counts on of Alpaca's services (upstreams/alpaca.md).
+/// What candled counts on of Alpaca's services (docs/sources/alpaca.md).
 
 import Market
 
@@ -7,7 +7,7 @@ extension Alpaca {
     // Four weeks with Thanksgiving, Christmas and New Year's Day have 18 sessions.
     [Belief.credentials(Belief.fourWeeks), Belief.sessions(daysMin: 17)]
       + Belief.pages { context in
-        // A basic account gets nothing newer of SIP (§B.2); five days always have a session.
+        // A basic account gets nothing newer of SIP; five days always have a session.
         BarsQuery(
           symbols: ["AAPL", "MSFT"].compactMap { Symbol($0) }, timeframe: .minute15,
           start: Timestamp(seconds: context.now.seconds - 5 * 86_400),

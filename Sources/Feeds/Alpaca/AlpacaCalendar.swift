@@ -1,8 +1,8 @@
 /// The sessions of the American exchanges, `/v2/calendar` of the trading host.
 ///
 /// Only trading days are listed; times are New York's wall clock without a zone, early closes are
-/// in `close` (upstreams/alpaca.md §B.9). A row that cannot be read refuses the whole: a calendar
-/// with a hole would call a trading day a holiday.
+/// in `close` (docs/sources/alpaca.md#calendar-and-assets). A row that cannot be read refuses the
+/// whole: a calendar with a hole would call a trading day a holiday.
 
 import Market
 

@@ -1,8 +1,8 @@
 /// What a response of Alpaca that is not data means, market data and trading hosts alike.
 ///
 /// The status comes first, the message only where a status means several things
-/// (upstreams/alpaca.md §B.6): a 403 may be a wrong key or a plan without recent SIP data, a 400
-/// one bad symbol out of hundreds. Bodies may be HTML at any status.
+/// (docs/sources/alpaca.md#refusals): a 403 may be a wrong key or a plan without recent SIP data, a
+/// 400 one bad symbol out of hundreds. Bodies may be HTML at any status.
 
 import Market
 

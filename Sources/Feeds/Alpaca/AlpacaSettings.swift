@@ -3,7 +3,7 @@
 import Market
 
 /// The two feeds Alpaca's bars are made from. They are different series of the same stock and are
-/// never mixed: IEX sees some two percent of the volume (upstreams/alpaca.md §B.7).
+/// never mixed: IEX sees some two percent of the volume (docs/sources/alpaca.md#limits).
 enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
   case iex
   case sip

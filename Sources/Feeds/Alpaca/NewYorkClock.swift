@@ -11,7 +11,7 @@ struct NewYorkClock {
   private var nextMidnight = Timestamp(seconds: 0)
 
   /// - Throws: `inconsistent` for a bar that starts where none of its length does: minutes and
-  ///   hours are cut from UTC's (upstreams/alpaca.md §B.8), days and longer ones from New York's
+  ///   hours are cut from UTC's (docs/sources/alpaca.md#bars), days and longer ones from New York's
   ///   midnights.
   mutating func interval(
     from openedAt: Timestamp, _ timeframe: Timeframe

@@ -1,4 +1,4 @@
-/// Alpaca's words for timeframes, and how long its bars are (upstreams/alpaca.md §B.2).
+/// Alpaca's words for timeframes, and how long its bars are (docs/sources/alpaca.md#parameters).
 
 import Market
 

@@ -1,5 +1,5 @@
 /// A list of instruments, brought into the one order in which lists can be compared: sources send
-/// theirs unsorted, repeat rows, and give no version (upstreams/mairui.md §A.4).
+/// theirs unsorted, repeat rows, and give no version (docs/sources/mairui.md#lists).
 ///
 /// Whether a list is plausible is not judged here: that takes the last accepted one.
 

@@ -1,5 +1,5 @@
 /// Mairui: lists of the mainland's stocks, for a licence with a daily quota
-/// (upstreams/mairui.md).
+/// (docs/sources/mairui.md).
 
 import Market
 
@@ -20,7 +20,7 @@ package struct Mairui: SourceDefinition {
   package let lists: ListsDeclaration? = ListsDeclaration(
     parts: MairuiBoard.allCases.map(\.part), sampleRows: Mairui.sampleRows)
 
-  /// The sample licence answers everything with these (mairui.md §A.2).
+  /// The sample licence answers everything with these (docs/sources/mairui.md#licence).
   private static let sampleRows = [Symbol("sz000001")].compactMap(\.self)
 
   package var samples: [ResponseSample] {

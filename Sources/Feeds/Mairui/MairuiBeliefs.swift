@@ -1,4 +1,4 @@
-/// What candled counts on of Mairui's service (upstreams/mairui.md §A.4).
+/// What candled counts on of Mairui's service (docs/sources/mairui.md#lists).
 
 import Market
 

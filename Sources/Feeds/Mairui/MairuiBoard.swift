@@ -1,4 +1,4 @@
-/// The lists Mairui has of the mainland's stocks, one a board (upstreams/mairui.md §A.3).
+/// The lists Mairui has of the mainland's stocks, one a board (docs/sources/mairui.md#paths).
 
 package enum MairuiBoard: String, Sendable, Hashable, CaseIterable {
   /// Shanghai and Shenzhen.

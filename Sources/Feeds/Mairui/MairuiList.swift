@@ -1,7 +1,7 @@
 /// Mairui's list of instruments: `[{"dm":"000001.SZ","mc":"平安银行","jys":"SZ"}, …]`.
 ///
 /// Two shapes are served, the code with its exchange behind it and, earlier, without
-/// (upstreams/mairui.md §A.4). Code and exchange make the symbol; the name is text that changes
+/// (docs/sources/mairui.md#lists). Code and exchange make the symbol; the name is text that changes
 /// from day to day and is kept as it comes, but for what `NameText` takes out. A row whose two
 /// exchanges disagree is refused: nobody can tell which stock it speaks of.
 

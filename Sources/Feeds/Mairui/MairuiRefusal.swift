@@ -1,9 +1,9 @@
 /// What a response of Mairui that is no list means.
 ///
 /// The body decides and the status only where the body is silent: the quota's end, for one, comes
-/// with HTTP 200 as `9`, `101`, `101:…`, `{"code":101}` or a sentence (upstreams/mairui.md §A.6).
-/// There is no official table of the numbers, so sentences are recognised by a few words that do
-/// not change.
+/// with HTTP 200 as `9`, `101`, `101:…`, `{"code":101}` or a sentence
+/// (docs/sources/mairui.md#refusals). There is no official table of the numbers, so sentences are
+/// recognised by a few words that do not change.
 
 import Market
 

@@ -1,7 +1,8 @@
 /// How hq.sinajs.cn refuses.
 ///
 /// The body decides, not the status: a ban page or a voided batch may come with HTTP 200
-/// (upstreams/sina.md §1.2). Only where the body says nothing does the status speak.
+/// (docs/sources/sina.md#lines-and-refusals). Only where the body says nothing does the status
+/// speak.
 
 import Market
 

@@ -1,4 +1,4 @@
-/// Sina's status codes (its own page script, upstreams/sina.md §1.4).
+/// Sina's status codes (its own page script, docs/sources/sina.md#status).
 
 import Market
 

@@ -1,5 +1,5 @@
-/// Sina: live quotes of the mainland exchanges, K-lines, factors, lists and trading days, for
-/// nobody's key and whoever asks politely (upstreams/sina.md).
+/// Sina: live quotes of the mainland exchanges, K-lines, factors, lists and trading days, without a
+/// key (docs/sources/sina.md).
 
 import Market
 
@@ -13,7 +13,8 @@ package struct Sina: SourceDefinition {
   package let series = [SourceSeries(Sina.source, name: "sina")]
   package let priority = 1
   package let workerName = "history"
-  /// More than 30 get an address banned (sina.md §2); one at a time for the same reason.
+  /// More than 30 get an address banned (docs/sources/sina.md#rate-limits); one at a time for the
+  /// same reason.
   package let pace = RequestPace(
     requestsPerMinute: SinaSettings.historyRequestsPerMinute, requestsPerMinuteMax: 30, burst: 1,
     inFlightMax: 1)

@@ -1,4 +1,4 @@
-/// What candled counts on of Sina's services (upstreams/sina.md).
+/// What candled counts on of Sina's services (docs/sources/sina.md).
 
 import Market
 
@@ -6,18 +6,18 @@ extension Sina {
   private static let known = ["sh600519", "sh601398", "sh688981", "sz000001", "sz300750"]
 
   package var beliefs: [Belief] {
-    // §1.3: Shanghai's lines end with an empty field, Beijing's with six of their own.
+    // Shanghai's lines end with an empty field, Beijing's with six of their own.
     Belief.quotes(
       QuoteBeliefs(
         separator: ",", fields: [("sh", 34...34), ("sz", 33...34), ("bj", 39...39)],
         unknownSymbol: "sh999999", unknown: .emptyLine, known: Sina.known,
         filler: QuoteBeliefs.shanghaiStock))
-      // §2: an index has a bar for any time, a stock has turnover beside it.
+      // An index has a bar for any time, a stock has turnover beside it.
       + Belief.newestBars(
         of: [(.reference, .minute15), (.reference, .day1), (.stock, .minute1)], known: Sina.known)
       + [
         Belief.factors(known: Sina.known),
-        // §4: the next year's days appear in late December.
+        // The next year's days appear in late December.
         Belief.tradingDays(aheadDaysMin: 3),
         // 5,316 shares of all three exchanges, some 600 on STAR, some 290 in Beijing.
         Belief.pagedList(

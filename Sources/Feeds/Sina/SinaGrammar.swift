@@ -1,4 +1,4 @@
-/// The lines of hq.sinajs.cn and the families of symbols (upstreams/sina.md §1.2, §1.7).
+/// The lines of hq.sinajs.cn and the families of symbols (docs/sources/sina.md).
 ///
 ///     var hq_str_<symbol>="<field>,<field>,…";⏎
 ///

@@ -3,7 +3,8 @@
 import Market
 
 package enum SinaHistory {
-  /// The same as for quotes: without it a request may be answered 403 (upstreams/sina.md §1.1).
+  /// The same as for quotes: without it a request may be answered 403
+  /// (docs/sources/sina.md#requests).
   static let headers = [Endpoint.Header(name: "Referer", value: SinaQuotes.referer)]
 
   /// Whether K-lines and factors can be asked of `symbol`: `sh`, `sz` or `bj` and six digits.

@@ -1,8 +1,8 @@
 /// The lengths of Sina's K-line bars, and the interval a bar's stamp stands for.
 ///
-/// A stamp is the bar's END on a Shanghai clock (upstreams/sina.md §2). Days and longer bars are
-/// stamped with a date, the last trading day in them. All that is given here is the nominal
-/// interval; that a bar still forms, only who knows the time can tell.
+/// A stamp is the bar's END on a Shanghai clock (docs/sources/sina.md#k-lines). Days and longer
+/// bars are stamped with a date, the last trading day in them. All that is given here is the
+/// nominal interval; that a bar still forms, only who knows the time can tell.
 
 import Market
 
@@ -66,7 +66,7 @@ struct SinaKlineInterval: Equatable {
   }
 
   /// Bars of one minute begin with 09:31 and a few with 09:30, the auction alone
-  /// (upstreams/sina.md §2).
+  /// (docs/sources/sina.md#k-lines).
   private static func isOnGrid(_ second: Int, minutes: Int) -> Bool {
     if minutes == 1, second == Session.morningOpen { return true }
     let opening = second <= Session.morningClose ? Session.morningOpen : Session.afternoonOpen

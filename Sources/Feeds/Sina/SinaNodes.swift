@@ -2,8 +2,8 @@
 ///
 /// A list is read by its count: first how many there are, then pages of 80 sorted by symbol. The
 /// end is an empty array; `null` is a page that was throttled away, so whoever took it for the end
-/// would strike half the market off the list (upstreams/sina.md §4). The page also carries prices
-/// without a date; they are not read.
+/// would strike half the market off the list (docs/sources/sina.md#lists). The page also carries
+/// prices without a date; they are not read.
 
 import Market
 

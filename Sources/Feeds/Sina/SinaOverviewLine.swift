@@ -1,4 +1,4 @@
-/// The market overview families, each with its own order of fields (upstreams/sina.md §1.3, §1.7).
+/// The market overview families, each with its own order of fields (docs/sources/sina.md).
 ///
 /// Only what an overview shows is read: where the index or share stands and how it moved. A handful
 /// of these lines come with a sweep, so clarity goes before speed.

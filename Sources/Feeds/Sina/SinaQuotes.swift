@@ -8,7 +8,7 @@ import Market
 
 package enum SinaQuotes {
   /// Symbols in one request: what easyquotation and rtq have sent for twelve years, about 7 KB of
-  /// path (upstreams/sina.md §1.1).
+  /// path (docs/sources/sina.md#requests).
   package static let batchSymbolsMax = 800
 
   /// Required since 2022-01-21; without it the answer is 403 `Kinsoku jikou desu!`.

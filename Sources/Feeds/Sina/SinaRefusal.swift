@@ -24,7 +24,7 @@ enum SinaRefusal {
   }
 
   /// The literal `null`, wrapped or not: too much was asked, of too little known, or too often. The
-  /// last is what must be assumed (upstreams/sina.md §2, §4).
+  /// last is what must be assumed (docs/sources/sina.md).
   static let null = FeedRefusal(
     .throttled(retryAfterSeconds: nil),
     "null instead of rows: too many requests, or too many rows requested")

@@ -2,7 +2,7 @@
 /// `{"result":{"data":[…]}}` of its open interface.
 ///
 /// `null` is a failure and never "no rows": it is what throttling looks like
-/// (upstreams/sina.md §2, §4). An empty array is an answer.
+/// (docs/sources/sina.md). An empty array is an answer.
 
 enum SinaRows {
   /// Is handed the reader, ahead of a value which it must read whole, and the row's place from 0.

@@ -1,4 +1,4 @@
-/// Tencent: live quotes of the mainland exchanges, without a key (upstreams/tencent.md).
+/// Tencent: live quotes of the mainland exchanges, without a key (docs/sources/tencent.md).
 ///
 /// Its K-lines are left out: they say nothing that the first live source does not, and theirs are
 /// in lots.

@@ -1,10 +1,10 @@
-/// What candled counts on of Tencent's service (upstreams/tencent.md).
+/// What candled counts on of Tencent's service (docs/sources/tencent.md).
 
 import Market
 
 extension Tencent {
   package var beliefs: [Belief] {
-    // §4: 87 fields until early 2026, 88 since; §3: an unknown symbol has no line.
+    // 87 fields until early 2026, 88 since. An unknown symbol has no line.
     Belief.quotes(
       QuoteBeliefs(
         separator: "~", fields: [("", 87...88)], unknownSymbol: "sh605999", unknown: .absent,

@@ -1,5 +1,6 @@
 /// The stamp of a line, `YYYYMMDDhhmmss` in Shanghai: when it was refreshed, not when anything
-/// traded (tencent.md §5). An answer carries one or two dates, so the last one is remembered.
+/// traded (docs/sources/tencent.md#states). An answer carries one or two dates, so the last one is
+/// remembered.
 
 import Market
 

@@ -5,7 +5,7 @@ struct TencentFields {
   private var content = UnsafeRawBufferPointer(start: nil, count: 0)
   private var ends: [Int] = []
 
-  /// What is behind this many is never read: a line has 88 (tencent.md §4).
+  /// What is behind this many is never read: a line has 88 (docs/sources/tencent.md#fields).
   private static let countMax = 128
 
   var count: Int { ends.count }

@@ -1,4 +1,4 @@
-/// The lines of qt.gtimg.cn (tencent.md §3).
+/// The lines of qt.gtimg.cn (docs/sources/tencent.md#lines).
 ///
 ///     v_<symbol>="<field>~<field>~…";⏎
 ///

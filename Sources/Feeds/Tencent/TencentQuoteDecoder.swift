@@ -26,7 +26,7 @@ package struct TencentQuoteDecoder {
     _ body: UnsafeRawBufferPointer, status: Int, into visitor: inout some QuoteVisitor
   ) -> QuoteOutcome {
     if let refusal = TencentRefusal.classify(body, status: status) { return refusal }
-    // GBK, but for a UTF-8 answer now and then (tencent.md §2).
+    // GBK, but for a UTF-8 answer now and then (docs/sources/tencent.md#requests).
     let charset = NameCharset.detected(in: body)
     let mark = NameCharset.byteOrderMark
     var rest = body.starts(with: mark) ? body.dropping(mark.count) : body

@@ -1,7 +1,7 @@
 /// The quote endpoint of qt.gtimg.cn: up to 800 symbols in one request.
 ///
 /// The limit is a URI of about 8 KB: 900 symbols (8,118 bytes) were answered, 950 (8,568) got HTTP
-/// 414 (tencent.md §2). No Referer and no key are needed.
+/// 414 (docs/sources/tencent.md#requests). No Referer and no key are needed.
 
 import Market
 
@@ -15,8 +15,8 @@ package enum TencentQuotes {
   static let bodyBytesMax = 4 << 20
 
   /// What is requested: the kinds whose units of volume are proven by collected lines, with those
-  /// exchanges of whose instruments there are such (tencent.md §4.1). Convertible bonds, B shares,
-  /// repos and Beijing's indexes are not among them.
+  /// exchanges of whose instruments there are such (docs/sources/tencent.md#units). Convertible
+  /// bonds, B shares, repos and Beijing's indexes are not among them.
   package static let kinds: [InstrumentKind: Set<Exchange>] = [
     .stock: [.shanghai, .shenzhen, .beijing], .fund: [.shanghai, .shenzhen],
     .index: [.shanghai, .shenzhen],

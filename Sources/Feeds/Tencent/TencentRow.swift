@@ -1,5 +1,6 @@
-/// The fields of a line as a quote (tencent.md §4). Rules are checked from the outside in, so that
-/// a line cut short or shifted is called malformed and not by the nonsense its fields then hold.
+/// The fields of a line as a quote (docs/sources/tencent.md#fields). Rules are checked from the
+/// outside in, so that a line cut short or shifted is called malformed and not by the nonsense its
+/// fields then hold.
 
 import Market
 
@@ -14,7 +15,7 @@ struct TencentRow {
 
   /// Up to the turnover rate: old and shortened lines have no more.
   static let fieldsMin = 38
-  /// Lots are rounded to the nearest, money to the yuan (tencent.md §4.1, §4.2).
+  /// Lots are rounded to the nearest, money to the yuan (docs/sources/tencent.md#units).
   private static let ofLots = Rounding.coarsest
   private static let ofShares = Rounding(volume: 0, turnover: 1)
 

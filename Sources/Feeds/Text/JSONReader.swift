@@ -26,7 +26,8 @@ struct JSONReader {
 
   /// As many levels as the two words above have bits; the deepest answer known has four.
   static let depthMax = 64
-  /// Far above any answer: all assets of Alpaca are several MB (alpaca.md §B.9).
+  /// Far above any answer: all assets of Alpaca are several MB
+  /// (docs/sources/alpaca.md#calendar-and-assets).
   static let bytesMax = 64 << 20
 
   /// - Throws: `tooLong`.

@@ -15,7 +15,7 @@ package struct RawName {
 }
 
 /// What the bytes above 0x7F mean. Sina answers GBK/GB18030; one report of 2026-09 measured UTF-8
-/// (upstreams/sina.md §1.1), and its WebSocket frames are UTF-8.
+/// (docs/sources/sina.md#requests), and its WebSocket frames are UTF-8.
 package enum NameCharset: Sendable, Hashable {
   case gb18030
   case utf8

@@ -1,4 +1,4 @@
-/// MessagePack (github.com/msgpack/msgpack/blob/master/spec.md): what a door's messages need of it.
+/// MessagePack (github.com/msgpack/msgpack): what a door's messages need of it.
 
 import Market
 

@@ -12,7 +12,7 @@ import Postgres
 import Reader
 
 package final class QueryPool: Sendable {
-  /// Four statements keep two cores busy (GATEWAY.md §C).
+  /// Four statements keep two cores busy.
   package static let connectionsDefault = 4
   /// At 5 ms a query, what four connections do in 80 ms.
   static let waitingMax = 64

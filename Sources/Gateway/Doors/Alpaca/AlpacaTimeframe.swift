@@ -1,9 +1,9 @@
 /// How long Alpaca's bars are, and how they are made of the candles that the database gives.
 ///
-/// Bars of minutes and hours begin with the clock of UTC, counted from its midnight, as Alpaca's
-/// do (alpaca.md §B.8). On the mainland they begin with each session and end with it, as all
-/// candles there, of which the history of hours is made. Those of weeks and months are dated as the
-/// bar of their first trading day is.
+/// Bars of minutes and hours begin with the clock of UTC, counted from its midnight, as Alpaca's do
+/// (docs/sources/alpaca.md#bars). On the mainland they begin with each session and end with it, as
+/// all candles there, of which the history of hours is made. Those of weeks and months are dated as
+/// the bar of their first trading day is.
 
 import Market
 import Reader
