@@ -1,4 +1,4 @@
-/// Who may know what: the import table of DESIGN, SQL in the store, addresses in the transport.
+/// Who may know what: the import table, SQL in the store, addresses in the transport.
 
 @testable import candled_tidy
 

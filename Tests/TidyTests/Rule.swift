@@ -9,7 +9,7 @@ struct Rule: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  static let all = shape + safety + boundaries + wording
+  static let all = shape + safety + boundaries + wording + references
 
   /// A rule about single lines: `message` is nil for a line that is fine.
   static func lines(

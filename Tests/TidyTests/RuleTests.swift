@@ -50,8 +50,10 @@ private func repeated(_ line: String, _ count: Int) -> String {
 }
 
 extension Case {
-  static let broken: [Case] = brokenShape + brokenSafety + brokenBoundaries + brokenWording
-  static let kept: [Case] = keptShape + keptSafety + keptBoundaries + keptWording
+  static let broken: [Case] =
+    brokenShape + brokenSafety + brokenBoundaries + brokenWording + brokenReferences
+  static let kept: [Case] =
+    keptShape + keptSafety + keptBoundaries + keptWording + keptReferences
 
   private static let brokenShape: [Case] = [
     Case(.columns, "short\n" + String(repeating: "x", count: 101), at: [2]),
@@ -163,5 +165,18 @@ extension Case {
     Case(.words, "// It tells.\nlet told = \"a workshop\"\nlet b = \"\\(told)\""),
     Case(.words, "f(\"\"\"\n  with told as (select 'a' from b)\n  select 1 from told\n  \"\"\")"),
     Case(.words, "let a = \"it tells\"", in: "Tests/FeedsTests/A.swift"),
+  ]
+
+  private static let brokenReferences: [Case] = [
+    Case(.citations, "// As sina.md says.\n/// (docs/no-such-page.md)\nlet a = 1", at: [1, 2]),
+    Case(.citations, "let a = 1  // docs/sources/sina.md#no-such-heading", at: [1]),
+    Case(.citations, "// (DESIGN, rule 2)\n// issue 4: two\n// upstreams/a", at: [1, 2, 3]),
+    Case(.citations, "/// See `NoSuchFile+Aspect.swift`.", at: [1]),
+  ]
+
+  private static let keptReferences: [Case] = [
+    Case(.citations, "// docs/candle-rules.md, rule 2a; docs/sources/sina.md#k-lines; README.md"),
+    Case(.citations, "// `SourceTree.swift` and schema.sql; the upstreams of a design\nlet a = 1"),
+    Case(.citations, "let a = \"docs/no-such-page.md\""),
   ]
 }
