@@ -72,7 +72,7 @@ extension StoreReader {
   }
 
   private static let readCertificates = Statement(
-    name: "read_changed_audits",
+    name: "read_changed_certificates",
     sql: """
       select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
         a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,

@@ -70,7 +70,7 @@ extension StoreReader {
   }
 
   private static let readCertificates = Statement(
-    name: "query_audits",
+    name: "query_certificates",
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,

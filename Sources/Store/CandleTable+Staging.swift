@@ -86,7 +86,7 @@ extension CandleTable {
       """)
 
   private static let keepTurnover = Statement(
-    name: "keep_money",
+    name: "keep_turnover",
     sql: """
       update candle_stage s
       set turnover = c.turnover

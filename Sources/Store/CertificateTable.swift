@@ -6,7 +6,7 @@ import Postgres
 struct CertificateTable: TableGroup {
   let session: WriterSession
 
-  private static let certificates = table(name: "write_audits", stamps: ["known_from"])
+  private static let certificates = table(name: "write_certificates", stamps: ["known_from"])
   /// As a repair leaves it: the fixed-price session stays the book's, and the moment counts even
   /// where nothing differs.
   private static let repaired = table(

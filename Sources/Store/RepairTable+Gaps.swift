@@ -58,7 +58,7 @@ extension RepairTable {
   }
 
   private static let markPermanentGaps = Statement(
-    name: "resign_gaps",
+    name: "mark_permanent_gaps",
     sql: """
       update gap
       set permanent_at = $2::timestamptz, permanent_reason = 'its source no longer has bars for it'
@@ -77,7 +77,7 @@ extension RepairTable {
   }
 
   private static let recordGapChecks = Statement(
-    name: "sight_gaps",
+    name: "record_gap_checks",
     sql: """
       update gap g
       set

@@ -114,7 +114,7 @@ extension RepairTable {
       """)
 
   private static let readCertificate = Statement(
-    name: "read_day_audit",
+    name: "read_certificate",
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,

@@ -59,17 +59,18 @@ extension WriterSession {
     by write: ([Row], inout CommitContext) throws(StoreError) -> Void
   ) throws(StoreError) -> StoreError? {
     let before = context
-    try connection.execute("savepoint sift", context: CommitStep.commit)
+    try connection.execute("savepoint refused_row", context: CommitStep.commit)
     do throws(StoreError) {
       try write(Array(group), &context)
-      try connection.execute("release savepoint sift", context: CommitStep.commit)
+      try connection.execute("release savepoint refused_row", context: CommitStep.commit)
       return nil
     } catch {
       // A clash of ids with another writer's is for the commit as a whole to settle.
       let isClash = error.sqlState == "23505" && error.context == CommitStep.instruments
       guard error.code == .rowRefused, !isClash else { throw error }
       try connection.execute(
-        "rollback to savepoint sift; release savepoint sift", context: CommitStep.commit)
+        "rollback to savepoint refused_row; release savepoint refused_row",
+        context: CommitStep.commit)
       context = before
       context.receipt.refusals.groups += 1
       return error
