@@ -13,19 +13,19 @@ extension CandleBook {
     if isStale(dispute, at: receivedAt) {
       dispute.held = []
       dispute.against = 0
-      dispute.inFavour = 0
+      dispute.confirmations = 0
       dispute.base = nil
     }
     dispute.lastHeldAt = receivedAt
-    dispute.former?.returned = []
+    dispute.replaced?.returned = []
     dispute.against += 1
-    dispute.inFavourRun = 0
+    dispute.confirmationRun = 0
     let mustGrow = objection.reason == .outsideBand
     let isFirst = dispute.held.isEmpty
     add(row, to: &dispute.held, mustGrow: mustGrow)
     if dispute.held.count == 1, !isFirst, dispute.held[0].responses == 1 {
       // Another reading than those before: nothing they counted counts for it.
-      (dispute.against, dispute.inFavour) = (1, 0)
+      (dispute.against, dispute.confirmations) = (1, 0)
       dispute.base = nil
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
@@ -73,7 +73,7 @@ extension CandleBook {
   }
 
   private func isContested(_ dispute: Dispute) -> Bool {
-    min(dispute.against, dispute.inFavour) >= rules.agreeingResponsesMin
+    min(dispute.against, dispute.confirmations) >= rules.agreeingResponsesMin
   }
 
   /// The newest state that the row continues: of the last ones, or of when the dispute began.
@@ -99,16 +99,16 @@ extension CandleBook {
   }
 
   /// A row was booked on the standing totals while others contradict them.
-  private mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
+  private mutating func confirmStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
     guard var dispute = disputes[index] else { return }
     dispute.base?.gaps.append(gaps)
-    dispute.former?.checkpoint.gaps.append(gaps)
+    dispute.replaced?.checkpoint.gaps.append(gaps)
     if let last = dispute.held.last, row.quote.secondOfDay >= last.quote.secondOfDay {
-      dispute.held = [last.asHead]
-      dispute.inFavour += 1
-      dispute.inFavourRun += 1
+      dispute.held = [last.uncounted]
+      dispute.confirmations += 1
+      dispute.confirmationRun += 1
       // Rows against it, each alone, are no reading that is served as well.
-      if dispute.inFavourRun >= rules.agreeingResponsesMin { dispute.against = 0 }
+      if dispute.confirmationRun >= rules.agreeingResponsesMin { dispute.against = 0 }
     }
     disputes[index] = dispute
     if isContested(dispute) { suspend(index, at: row.quote.at) }
@@ -123,7 +123,7 @@ extension CandleBook {
   ) {
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
     expireDispute(of: index, at: receivedAt)
-    favourStanding(row, at: index, gaps: gaps ?? GapChanges())
+    confirmStanding(row, at: index, gaps: gaps ?? GapChanges())
     recordReturn(row, at: index, standing: standing, receivedAt: receivedAt)
   }
 
@@ -134,7 +134,7 @@ extension CandleBook {
   ) {
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
     expireDispute(of: index, at: receivedAt)
-    favourStanding(row, at: index, gaps: GapChanges())
+    confirmStanding(row, at: index, gaps: GapChanges())
   }
 
   /// Nobody is asked over lunch, and what was held before it counts after it.
@@ -148,13 +148,13 @@ extension CandleBook {
     guard var dispute = disputes[index],
       instruments[index].state?.isDisputed != true
     else { return }
-    if let former = dispute.former,
-      now > former.replacedAt.adding(seconds: rules.undoSecondsMax)
+    if let replaced = dispute.replaced,
+      now > replaced.replacedAt.adding(seconds: rules.undoSecondsMax)
     {
-      dispute.former = nil
+      dispute.replaced = nil
     }
     let isOver = isStale(dispute, at: now)
-    disputes[index] = isOver && dispute.former == nil ? nil : dispute
+    disputes[index] = isOver && dispute.replaced == nil ? nil : dispute
   }
 }
 
@@ -192,7 +192,7 @@ extension CandleBook {
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
     var next = Dispute(at: receivedAt)
-    next.former = Former(
+    next.replaced = ReplacedReading(
       checkpoint: Checkpoint(
         state: standing,
         gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed)),
@@ -231,18 +231,18 @@ extension CandleBook {
   private mutating func recordReturn(
     _ row: HeldRow, at index: Int, standing: InstrumentDay, receivedAt: Timestamp
   ) {
-    guard let former = disputes[index]?.former else { return }
-    if former.returned.isEmpty,
-      !former.claims(row.quote, over: standing, rules: rules)
+    guard let replaced = disputes[index]?.replaced else { return }
+    if replaced.returned.isEmpty,
+      !replaced.explains(row.quote, over: standing, rules: rules)
     {
       return
     }
-    let rows = former.returned + [row]
-    disputes[index]?.former?.returned = rows
+    let rows = replaced.returned + [row]
+    disputes[index]?.replaced?.returned = rows
     guard rows.count >= rules.agreeingResponsesMin else { return }
     disputes[index] = nil
-    notify(.undone, of: former.checkpoint.state, at: row)
-    _ = replace(index, by: former.checkpoint, booking: rows)
+    notify(.undone, of: replaced.checkpoint.state, at: row)
+    _ = replace(index, by: replaced.checkpoint, booking: rows)
   }
 
   mutating func notify(_ kind: DisputeEvent.Kind, of state: InstrumentDay, at row: HeldRow) {
@@ -269,10 +269,10 @@ extension CandleBook {
       if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
     memories[index].forget()
-    dispute.rival = [HeldRow(standing, clock: rules.hours.clock)]
-    dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
+    dispute.otherReading = [HeldRow(standing, clock: rules.hours.clock)]
+    dispute.held = dispute.held.last.map { [$0.uncounted] } ?? []
     dispute.base = nil
-    dispute.former = nil
+    dispute.replaced = nil
     disputes[index] = dispute
     output.touched.append(index)
     output.events.append(
@@ -289,14 +289,14 @@ extension CandleBook {
   ) -> Verdict {
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
     guard var dispute = disputes[index] else { return .accepted(stateChanged: false) }
-    let toRival = dispute.rival.last?.totals.objection(to: row.quote, rules: rules)
+    let toOther = dispute.otherReading.last?.totals.objection(to: row.quote, rules: rules)
     let toHeld = dispute.held.last?.totals.objection(to: row.quote, rules: rules)
     let chain: [HeldRow]
-    if toRival == nil, !dispute.rival.isEmpty {
-      add(row, to: &dispute.rival, mustGrow: false)
-      dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
-      chain = dispute.rival
-    } else if toHeld == nil || toRival?.weight != .lagging || toHeld?.weight != .lagging {
+    if toOther == nil, !dispute.otherReading.isEmpty {
+      add(row, to: &dispute.otherReading, mustGrow: false)
+      dispute.held = dispute.held.last.map { [$0.uncounted] } ?? []
+      chain = dispute.otherReading
+    } else if toHeld == nil || toOther?.weight != .lagging || toHeld?.weight != .lagging {
       if toHeld == nil {
         add(row, to: &dispute.held, mustGrow: false)
       } else if toHeld?.weight == .lagging {
@@ -304,7 +304,7 @@ extension CandleBook {
       } else {
         dispute.held = [row]
       }
-      dispute.rival = dispute.rival.last.map { [$0.asHead] } ?? []
+      dispute.otherReading = dispute.otherReading.last.map { [$0.uncounted] } ?? []
       chain = dispute.held
     } else {
       return .rejected(.lagging, detail: toHeld?.detail ?? "")
@@ -355,11 +355,11 @@ extension Checkpoint {
 }
 
 extension HeldRow {
-  /// Only what the next row is held against: no answer counts for it yet.
-  var asHead: HeldRow {
-    var head = self
-    head.responses = 0
-    return head
+  /// Only what the next row is compared with: no response counts for it yet.
+  var uncounted: HeldRow {
+    var row = self
+    row.responses = 0
+    return row
   }
 
   /// The totals that stand, as a row.

@@ -13,15 +13,15 @@ extension CandleBook {
     for index in disputes.keys.sorted() {
       guard var dispute = disputes[index] else { continue }
       if instruments[index].isDisputed {
-        dispute.held = dispute.held.last.map { [$0.asHeadOfAnotherSource] } ?? []
-        dispute.rival = dispute.rival.last.map { [$0.asHeadOfAnotherSource] } ?? []
+        dispute.held = dispute.held.last.map { [$0.uncountedOfAnotherSource] } ?? []
+        dispute.otherReading = dispute.otherReading.last.map { [$0.uncountedOfAnotherSource] } ?? []
       } else {
         dispute.held = []
         dispute.base = nil
-        (dispute.against, dispute.inFavour, dispute.inFavourRun) = (0, 0, 0)
-        dispute.former?.returned = []
+        (dispute.against, dispute.confirmations, dispute.confirmationRun) = (0, 0, 0)
+        dispute.replaced?.returned = []
       }
-      let isOver = dispute.former == nil && !instruments[index].isDisputed
+      let isOver = dispute.replaced == nil && !instruments[index].isDisputed
       disputes[index] = isOver ? nil : dispute
       output.touched.append(index)
     }
@@ -30,8 +30,8 @@ extension CandleBook {
 
 extension HeldRow {
   /// Its stamp says nothing about the stamps that come.
-  fileprivate var asHeadOfAnotherSource: HeldRow {
-    var head = asHead
+  fileprivate var uncountedOfAnotherSource: HeldRow {
+    var head = uncounted
     head.quote.secondOfDay = 0
     return head
   }

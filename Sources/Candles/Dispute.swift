@@ -1,36 +1,36 @@
 import Market
 
-/// Rows of one instrument that contradict what its day has booked, until it is decided who is right
-/// (docs/candle-rules.md, rule 2a). No refusal that rests on memory may last: what is remembered
+/// Rows of one instrument that contradict what its day has booked, until it is decided which are
+/// right (docs/candle-rules.md, rule 2a). No refusal that rests on memory may last: what is remembered
 /// may be a false row.
 ///
-/// Rows are held, not booked. Three answers in a row that agree with each other outweigh the
+/// Rows are held, not booked. Three responses in a row that agree with each other outweigh the
 /// memory, unless rows that continue the memory come between. Where both readings are served
 /// again and again, neither is booked until one of them ends.
 struct Dispute: Sendable {
-  /// The held rows, each continuing the one before. The first may be a head, of no answers: what
-  /// was held before a row that continued the memory, for the next one to be held against.
+  /// The held rows, each continuing the one before. The first may be one of no responses: what was
+  /// held before a row that continued the memory, for the next one to be compared with.
   var held: [HeldRow] = []
-  /// How many answers contradicted the memory since the dispute began, and how many continued it.
+  /// How many responses contradicted the memory since the dispute began, and how many confirmed it.
   var against = 0
-  var inFavour = 0
-  /// How many continued it since the last one that did not.
-  var inFavourRun = 0
+  var confirmations = 0
+  /// How many confirmed it since the last one that did not.
+  var confirmationRun = 0
   /// Receive time of the last row that was held.
   var lastHeldAt: Timestamp
   /// The state the first held row continues, where it is not the standing one.
   var base: Checkpoint?
   /// While both readings are served in turn: the reading that was booked before.
-  var rival: [HeldRow] = []
+  var otherReading: [HeldRow] = []
   /// What a correction replaced.
-  var former: Former?
+  var replaced: ReplacedReading?
 
   init(at moment: Timestamp) { lastHeldAt = moment }
 
   /// The rows to book if they are right.
   var rows: [HeldRow] { held.filter { $0.responses > 0 } }
 
-  /// Answers that hold the rows of `chain` true.
+  /// How many responses had the rows of `chain`.
   static func responses(in chain: [HeldRow]) -> Int { chain.reduce(0) { $0 + $1.responses } }
 }
 
@@ -41,9 +41,9 @@ struct HeldRow: Sendable {
   var trading: TradingState
   /// When it was true, second of the day.
   var watermark: Int
-  /// When it was still true, by later answers that had it.
+  /// When it was still true, by later responses that had it.
   var provenThrough: Int
-  /// How many answers had it.
+  /// How many responses had it.
   var responses: Int
 
   init(quote: Quote, trading: TradingState, watermark: Int, responses: Int = 1) {
@@ -108,7 +108,7 @@ extension [Gap] {
 }
 
 /// The readings a correction replaced, for as long as they may come back.
-struct Former: Sendable {
+struct ReplacedReading: Sendable {
   /// The day they had made, with the gaps opened and closed since the correction.
   var checkpoint: Checkpoint
   var replacedAt: Timestamp
@@ -119,7 +119,7 @@ struct Former: Sendable {
 
   /// Whether the row is one of these readings: nearer to them than they are to the others, which
   /// have not come near them by growing.
-  func claims(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
+  func explains(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
     let state = checkpoint.state
     guard state.booked.volume > standing.booked.volume,
       state.totals.isContinued(by: quote, rules: rules),

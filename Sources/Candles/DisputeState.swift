@@ -54,18 +54,18 @@ extension Dispute {
   func write(before day: InstrumentDay, to writer: inout StateWriter) {
     var day = day
     writer.put(Int64(against))
-    writer.put(Int64(inFavour))
-    writer.put(Int64(inFavourRun))
+    writer.put(Int64(confirmations))
+    writer.put(Int64(confirmationRun))
     writer.put(lastHeldAt.microseconds)
-    for rows in [held, rival] { Self.write(rows, to: &writer) }
+    for rows in [held, otherReading] { Self.write(rows, to: &writer) }
     writer.put(base != nil)
     if var base { Self.write(&base, before: &day, to: &writer) }
-    writer.put(former != nil)
-    guard var former else { return }
-    Self.write(&former.checkpoint, before: &day, to: &writer)
-    writer.put(former.replacedAt.microseconds)
-    writer.put(former.volumeThen)
-    Self.write(former.returned, to: &writer)
+    writer.put(replaced != nil)
+    guard var replaced else { return }
+    Self.write(&replaced.checkpoint, before: &day, to: &writer)
+    writer.put(replaced.replacedAt.microseconds)
+    writer.put(replaced.volumeThen)
+    Self.write(replaced.returned, to: &writer)
   }
 
   private static func write(
@@ -126,17 +126,17 @@ extension StateReader {
   mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
     guard try flag("has_dispute") else { return nil }
     let against = try integer("dispute.against", in: 0...Int(Int32.max))
-    let inFavour = try integer("dispute.in_favour", in: 0...Int(Int32.max))
-    let inFavourRun = try integer("dispute.in_favour_run", in: 0...Int(Int32.max))
+    let confirmations = try integer("dispute.confirmations", in: 0...Int(Int32.max))
+    let confirmationRun = try integer("dispute.confirmation_run", in: 0...Int(Int32.max))
     var dispute = Dispute(at: try moment("dispute.last_held_at"))
     dispute.against = against
-    dispute.inFavour = inFavour
-    dispute.inFavourRun = inFavourRun
+    dispute.confirmations = confirmations
+    dispute.confirmationRun = confirmationRun
     dispute.held = try heldRows(of: state, field: "dispute.held")
-    dispute.rival = try heldRows(of: state, field: "dispute.rival")
+    dispute.otherReading = try heldRows(of: state, field: "dispute.other_reading")
     if try flag("has_base") { dispute.base = try checkpoint(before: state) }
     guard try flag("has_former") else { return dispute }
-    dispute.former = Former(
+    dispute.replaced = ReplacedReading(
       checkpoint: try checkpoint(before: state), replacedAt: try moment("dispute.replaced_at"),
       volumeThen: try decimal("dispute.volume_then"),
       returned: try heldRows(of: state, field: "dispute.returned"))
