@@ -106,12 +106,12 @@ extension Engine {
     var request = request
     request.feedRequest = request.feedRequest.sent(at: time.moment(at: asked))
     let (inbox, upstream) = (inbox, parts.workers.upstream)
-    let seat = WorkerSet.Seat(place: place, round: workers.slots[place].round)
+    let workerID = WorkerSet.WorkerID(place: place, round: workers.slots[place].round)
     // Unstructured: an answer is an event of the loop, and a worker that closes cancels it.
     workers.slots[place].inFlight[request.id] = Task { [request] in
       let response = await upstream.response(
         to: request.feedRequest, key: request.key, host: request.host)
-      inbox.yield(.answered(request, response, seat, asked: asked))
+      inbox.yield(.answered(request, response, workerID, asked: asked))
     }
   }
 }
@@ -122,11 +122,11 @@ extension Engine {
   /// Journal first; only then is anything made of an answer.
   /// - Parameter asked: on the steady clock, so that it is told in the time believed now.
   func handle(
-    _ response: UpstreamResponse, to request: WorkerRequest, at seat: WorkerSet.Seat,
+    _ response: UpstreamResponse, to request: WorkerRequest, of workerID: WorkerSet.WorkerID,
     asked: Timestamp
   ) {
-    let place = seat.place
-    guard workers.slots[place].round == seat.round,
+    let place = workerID.place
+    guard workers.slots[place].round == workerID.round,
       workers.slots[place].inFlight.removeValue(forKey: request.id) != nil
     else { return }
     let isLive = workers.slots[place].worker.isLive

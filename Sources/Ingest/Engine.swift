@@ -29,7 +29,7 @@ package actor Engine {
   package internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(WorkerRequest, UpstreamResponse, WorkerSet.Seat, asked: Timestamp)
+    case answered(WorkerRequest, UpstreamResponse, WorkerSet.WorkerID, asked: Timestamp)
     /// nil for a look round that nobody slept for.
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
@@ -114,8 +114,8 @@ package actor Engine {
 
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let response, let seat, let asked):
-      handle(response, to: request, at: seat, asked: asked)
+    case .answered(let request, let response, let workerID, let asked):
+      handle(response, to: request, of: workerID, asked: asked)
     case .woke(let moment):
       if let moment { waiting.wakes.woke(for: moment) }
       runDue()

@@ -21,7 +21,7 @@ struct WorkerSet {
   var failovers: [Source: Failover] = [:]
 
   /// Whose request it was: an answer to an earlier worker at a place is not this one's.
-  struct Seat: Sendable, Hashable {
+  struct WorkerID: Sendable, Hashable {
     var place: Int
     var round: Int
   }

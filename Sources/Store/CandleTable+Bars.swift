@@ -19,7 +19,7 @@ extension CandleTable {
     let delivered = bars.filter { $0.role == .deliver }
     let rows =
       context.strategy.isolatesRows ? delivered.flatMap(\.byCandle) : delivered
-    try session.write(rows, in: &context, sketch: \.sketch, by: add)
+    try session.write(rows, in: &context, rowDescription: \.rowDescription, by: add)
   }
 
   private func add(_ batches: [BarBatch], in context: inout CommitContext) throws(StoreError) {

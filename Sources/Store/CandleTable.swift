@@ -17,9 +17,11 @@ struct CandleTable: TableGroup {
 
   func write(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
     try session.write(
-      commit.candles, in: &context, sketch: { RefusedRow.Sketch("candle", of: $0) }, by: add)
+      commit.candles, in: &context, rowDescription: { RefusedRow.RowDescription("candle", of: $0) },
+      by: add)
     try session.write(
-      commit.revisions, in: &context, sketch: { RefusedRow.Sketch("revision", of: $0.candle) },
+      commit.revisions, in: &context,
+      rowDescription: { RefusedRow.RowDescription("revision", of: $0.candle) },
       by: revise)
   }
 

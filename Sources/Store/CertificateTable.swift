@@ -35,13 +35,13 @@ struct CertificateTable: TableGroup {
         .bool("coarse") { $0.row.isCoarse },
       ],
       stamps: stamps, conflict: .replaced, refreshes: refreshes, counter: \.certificates,
-      origin: \.row.sketch.origin)
+      origin: \.row.rowDescription.origin)
   }
 
   func write(
     _ certificates: [DayCertificate], in context: inout CommitContext
   ) throws(StoreError) {
-    try session.write(certificates, in: &context, sketch: \.sketch) {
+    try session.write(certificates, in: &context, rowDescription: \.rowDescription) {
       (rows, context) throws(StoreError) in
       let rows = sorted(rows)
       let isRepaired = { [repaired = context.repaired] (row: Identified<DayCertificate>) in

@@ -18,7 +18,7 @@ struct LedgerTable: TableGroup {
       .int16("cause") { $0.row.cause.rawValue },
     ],
     stamps: ["known_from"], conflict: .refused, returning: "id", counter: \.gaps,
-    origin: \.row.sketch.origin)
+    origin: \.row.rowDescription.origin)
 
   private static let rejections = RowTable<Rejection>(
     "rejection", name: "add_rejections", into: "rejected",
@@ -39,8 +39,9 @@ struct LedgerTable: TableGroup {
     })
 
   func write(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
-    try session.write(commit.closedGaps, in: &context, sketch: \.sketch, by: supersede)
-    try session.write(commit.gaps, in: &context, sketch: \.sketch, by: open)
+    try session.write(
+      commit.closedGaps, in: &context, rowDescription: \.rowDescription, by: supersede)
+    try session.write(commit.gaps, in: &context, rowDescription: \.rowDescription, by: open)
     try session.certificates.write(commit.certificates, in: &context)
     try write(commit.rejections, to: Self.rejections, in: &context)
     try session.reference.writeObservations(commit.reference, in: &context)

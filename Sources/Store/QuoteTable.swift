@@ -49,8 +49,8 @@ struct QuoteTable: TableGroup {
 
   func write(_ commit: SortedCommit, in context: inout CommitContext) throws(StoreError) {
     let quotes = commit.base.quotes
-    let sketch = { (place: Int) in quotes[place].sketch }
-    try session.write(commit.quotesToWrite, in: &context, sketch: sketch) {
+    let rowDescription = { (place: Int) in quotes[place].rowDescription }
+    try session.write(commit.quotesToWrite, in: &context, rowDescription: rowDescription) {
       (places, context) throws(StoreError) in
       // A second group of one transaction must not find the first one's rows.
       if context.strategy.isolatesRows {

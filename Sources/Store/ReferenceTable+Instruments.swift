@@ -7,7 +7,7 @@ extension ReferenceTable {
   private static let added = RowTable<InstrumentRegistry.Entry>(
     "instrument", name: "add_instruments", into: "instrument",
     columns: columns + [.int16("source") { $0.row.source.rawValue }], stamps: ["first_seen"],
-    conflict: .refused, counter: \.instruments, origin: \.row.sketch.origin)
+    conflict: .refused, counter: \.instruments, origin: \.row.rowDescription.origin)
 
   private static let columns: [RowTable<InstrumentRegistry.Entry>.Column] = [
     .int32("id") { $0.id },
@@ -41,10 +41,10 @@ extension ReferenceTable {
       try add(added, in: &context)
       return try update(updated, in: &context)
     }
-    try session.write(updated, in: &context, sketch: \.row.sketch, by: update)
+    try session.write(updated, in: &context, rowDescription: \.row.rowDescription, by: update)
     var unknown: [InstrumentRegistry.Series: StoreError] = [:]
     for (entry, error) in try session.isolateRejectedRows(added, in: &context, by: add) {
-      try session.refuse(entry.row.sketch, error: error, in: &context)
+      try session.refuse(entry.row.rowDescription, error: error, in: &context)
       var bare = entry
       bare.row = InstrumentRow(symbol: entry.row.symbol, source: entry.row.source)
       let refused = try session.isolateRejectedRows([bare], in: &context, by: add)
@@ -86,16 +86,16 @@ extension ReferenceTable {
     in context: inout CommitContext
   ) throws(StoreError) {
     func keep<Row>(
-      _ rows: [Row], sketch: (Row) -> RefusedRow.Sketch
+      _ rows: [Row], rowDescription: (Row) -> RefusedRow.RowDescription
     ) throws(StoreError) -> [Row] {
       var kept: [Row] = []
       for row in rows {
-        let sketch = sketch(row)
-        let series = Symbol(sketch.origin.symbol).map {
-          InstrumentRegistry.Series($0, source: sketch.origin.source)
+        let rowDescription = rowDescription(row)
+        let series = Symbol(rowDescription.origin.symbol).map {
+          InstrumentRegistry.Series($0, source: rowDescription.origin.source)
         }
         if let series, let error = unknown[series] {
-          try session.refuse(sketch, error: error, in: &context)
+          try session.refuse(rowDescription, error: error, in: &context)
         } else {
           kept.append(row)
         }
@@ -103,17 +103,17 @@ extension ReferenceTable {
       return kept
     }
     let quotes = commit.base.quotes
-    commit.quotesToWrite = try keep(commit.quotesToWrite) { quotes[$0].sketch }
+    commit.quotesToWrite = try keep(commit.quotesToWrite) { quotes[$0].rowDescription }
     commit.base.candles = try keep(commit.base.candles) { .init("candle", of: $0) }
     commit.base.revisions = try keep(commit.base.revisions) { .init("revision", of: $0.candle) }
-    commit.base.gaps = try keep(commit.base.gaps, sketch: \.sketch)
-    commit.base.closedGaps = try keep(commit.base.closedGaps, sketch: \.sketch)
-    commit.base.certificates = try keep(commit.base.certificates, sketch: \.sketch)
-    commit.base.bars = try keep(commit.base.bars, sketch: \.sketch)
+    commit.base.gaps = try keep(commit.base.gaps, rowDescription: \.rowDescription)
+    commit.base.closedGaps = try keep(commit.base.closedGaps, rowDescription: \.rowDescription)
+    commit.base.certificates = try keep(commit.base.certificates, rowDescription: \.rowDescription)
+    commit.base.bars = try keep(commit.base.bars, rowDescription: \.rowDescription)
     commit.base.reference.factors = try keep(
-      commit.base.reference.factors.flatMap(\.byInstrument), sketch: \.sketch)
+      commit.base.reference.factors.flatMap(\.byInstrument), rowDescription: \.rowDescription)
     commit.base.reference.instrumentMarks = try keep(
-      commit.base.reference.instrumentMarks, sketch: \.sketch)
+      commit.base.reference.instrumentMarks, rowDescription: \.rowDescription)
   }
 }
 

@@ -113,11 +113,12 @@ struct ReferenceTable: TableGroup {
 
   func write(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
     let rows = commit.reference
-    try session.write(rows.instrumentMarks, in: &context, sketch: \.sketch, by: mark)
+    try session.write(
+      rows.instrumentMarks, in: &context, rowDescription: \.rowDescription, by: mark)
     // Of an instrument's factors those that are left out end: all of them are one row here.
     let factors =
       context.strategy.isolatesRows ? rows.factors.flatMap(\.byInstrument) : rows.factors
-    try session.write(factors, in: &context, sketch: \.sketch, by: replace)
+    try session.write(factors, in: &context, rowDescription: \.rowDescription, by: replace)
     try write(rows.lists, to: Self.lists, in: &context)
     try write(rows.sessions, to: Self.sessions, in: &context)
     try write(rows.keyUsage, to: Self.keyUsage, in: &context)

@@ -21,7 +21,7 @@ struct RefusedRow {
   }
 
   /// What is known of a row before anybody refuses it.
-  struct Sketch {
+  struct RowDescription {
     var kind: String
     var row: Any
     var origin: Origin
@@ -40,19 +40,19 @@ struct RefusedRow {
     }
   }
 
-  init(_ sketch: Sketch, day: TradingDay, error: StoreError) {
-    source = sketch.origin.source
-    symbol = sketch.origin.symbol
-    self.day = sketch.origin.day ?? day
+  init(_ rowDescription: RowDescription, day: TradingDay, error: StoreError) {
+    source = rowDescription.origin.source
+    symbol = rowDescription.origin.symbol
+    self.day = rowDescription.origin.day ?? day
     // The server's primary message names the constraint, never a value.
-    detail = "\(sketch.kind): \(error.message) [\(error.sqlState ?? "-----")]"
-    payload = Array(Self.text(of: sketch).utf8.prefix(Rejection.payloadBytesMax))
+    detail = "\(rowDescription.kind): \(error.message) [\(error.sqlState ?? "-----")]"
+    payload = Array(Self.text(of: rowDescription).utf8.prefix(Rejection.payloadBytesMax))
   }
 
   /// `candle symbol=sh600519 timeframe=1m open=10.000 …`: the fields by name, in order.
-  private static func text(of sketch: Sketch) -> String {
-    var words = [sketch.kind]
-    collect(Mirror(reflecting: sketch.row), under: "", into: &words)
+  private static func text(of rowDescription: RowDescription) -> String {
+    var words = [rowDescription.kind]
+    collect(Mirror(reflecting: rowDescription.row), under: "", into: &words)
     return words.joined(separator: " ")
   }
 
@@ -78,52 +78,54 @@ struct RefusedRow {
 }
 
 extension QuoteRow {
-  var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch(
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription(
       "quote", of: self,
       from: .init(source: source, symbol: "\(quote.symbol)", day: quote.tradingDay))
   }
 }
 
 extension InstrumentRow {
-  var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch("instrument", of: self, from: .init(source: source, symbol: "\(symbol)"))
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription(
+      "instrument", of: self, from: .init(source: source, symbol: "\(symbol)"))
   }
 }
 
 extension Gap {
-  var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch(
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription(
       "gap", of: self, from: .init(source: source, symbol: "\(symbol)", day: tradingDay))
   }
 }
 
 extension DayCertificate {
-  var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch(
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription(
       "audit", of: self, from: .init(source: source, symbol: "\(symbol)", day: tradingDay))
   }
 }
 
 extension BarBatch {
   /// One bar where there is but one.
-  var sketch: RefusedRow.Sketch {
+  var rowDescription: RefusedRow.RowDescription {
     if candles.count == 1, role == .deliver { return .init("bar", of: candles[0]) }
-    return RefusedRow.Sketch(
+    return RefusedRow.RowDescription(
       "bars", of: self,
       from: .init(source: source, symbol: "\(symbol)", day: candles.first?.tradingDay))
   }
 }
 
 extension FactorBatch {
-  var sketch: RefusedRow.Sketch {
+  var rowDescription: RefusedRow.RowDescription {
     let symbol = (factors.first?.symbol ?? unknown.first?.symbol).map { "\($0)" } ?? ""
-    return RefusedRow.Sketch("factors", of: self, from: .init(source: source, symbol: symbol))
+    return RefusedRow.RowDescription(
+      "factors", of: self, from: .init(source: source, symbol: symbol))
   }
 }
 
 extension InstrumentMarks {
-  var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch("marks", of: self, from: .init(source: source, symbol: "\(symbol)"))
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription("marks", of: self, from: .init(source: source, symbol: "\(symbol)"))
   }
 }

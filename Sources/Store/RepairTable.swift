@@ -38,7 +38,8 @@ struct RepairTable: TableGroup {
   func write(_ bars: [BarBatch], in context: inout CommitContext) throws(StoreError) {
     // A day is repaired as a whole or not at all.
     try session.write(
-      bars.filter { $0.role != .deliver }, in: &context, sketch: \.sketch, by: repair)
+      bars.filter { $0.role != .deliver }, in: &context, rowDescription: \.rowDescription,
+      by: repair)
   }
 
   private func repair(_ bars: [BarBatch], in context: inout CommitContext) throws(StoreError) {

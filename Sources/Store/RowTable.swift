@@ -96,8 +96,8 @@ struct RowTable<Row>: Sendable {
     return rows.lastOfEach(identity).map { (identity($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
-  func sketch(_ row: Row) -> RefusedRow.Sketch {
-    RefusedRow.Sketch(kind, of: row, from: origin(row))
+  func rowDescription(_ row: Row) -> RefusedRow.RowDescription {
+    RefusedRow.RowDescription(kind, of: row, from: origin(row))
   }
 }
 

@@ -26,7 +26,7 @@ extension TableGroup {
   func write<Row>(
     _ rows: [Row], to table: RowTable<Row>, in context: inout CommitContext
   ) throws(StoreError) {
-    try session.write(rows, in: &context, sketch: table.sketch) {
+    try session.write(rows, in: &context, rowDescription: table.rowDescription) {
       (rows, context) throws(StoreError) in
       let parameters = table.parameters(table.distinct(rows), stamp: context.knownAt)
       context.receipt[keyPath: table.counter] += try run(table.statement, with: parameters)

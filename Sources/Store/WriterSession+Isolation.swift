@@ -19,13 +19,14 @@ extension WriterSession {
   /// Writes rows of one kind: all at once or, where some row of the commit is refused, all but
   /// those.
   func write<Row>(
-    _ rows: [Row], in context: inout CommitContext, sketch: (Row) -> RefusedRow.Sketch,
+    _ rows: [Row], in context: inout CommitContext,
+    rowDescription: (Row) -> RefusedRow.RowDescription,
     by write: ([Row], inout CommitContext) throws(StoreError) -> Void
   ) throws(StoreError) {
     if rows.isEmpty { return }
     if context.strategy.isolatesRows {
       let refused = try isolateRejectedRows(rows, in: &context, by: write)
-      for (row, error) in refused { try refuse(sketch(row), error: error, in: &context) }
+      for (row, error) in refused { try refuse(rowDescription(row), error: error, in: &context) }
     } else {
       try write(rows, &context)
     }
@@ -78,10 +79,10 @@ extension WriterSession {
   }
 
   func refuse(
-    _ sketch: RefusedRow.Sketch, error: StoreError, in context: inout CommitContext
+    _ rowDescription: RefusedRow.RowDescription, error: StoreError, in context: inout CommitContext
   ) throws(StoreError) {
     context.refused.append(
-      RefusedRow(sketch, day: context.knownAt.shanghaiDay, error: error))
+      RefusedRow(rowDescription, day: context.knownAt.shanghaiDay, error: error))
     if context.refused.count > Self.refusedRowsMax { throw Self.tooMany(error) }
   }
 

@@ -104,6 +104,6 @@ extension Engine {
     forgetInterpretation()
     workers.slots[0].inFlight[request.id] = Task {}
     handle(
-      response, to: request, at: WorkerSet.Seat(place: 0, round: 0), asked: time.steady)
+      response, to: request, of: WorkerSet.WorkerID(place: 0, round: 0), asked: time.steady)
   }
 }
