@@ -12,7 +12,7 @@ struct Doctor: AsyncParsableCommand {
     abstract: "Check that each source still answers as expected.",
     discussion: Help.discussion(
       """
-      Sends at most \(Examination.requestsMax) requests to each configured source, within its rate \
+      Sends at most \(CheckRun.requestsMax) requests to each configured source, within its rate \
       limit, and compares the responses with what candled expects: fields, units, time stamps, \
       batch size, lists, calendar, key. Two sources of live quotes are compared with each other. \
       A check that needs a session is not tried outside one. Writes nothing to the database or the \
@@ -55,7 +55,7 @@ struct Doctor: AsyncParsableCommand {
         throw CommandFailure(status: .configuration, sentence: "\(source.name) has \(reason)")
       }
       report.findings.append(
-        BeliefFinding(
+        CheckFinding(
           source: source.name, name: "credentials", sentence: "not configured", remedy: "",
           verdict: .untried(reason)))
     }
@@ -70,7 +70,7 @@ struct Doctor: AsyncParsableCommand {
   }
 
   private func isWanted(_ source: any SourceDefinition) -> Bool {
-    !source.beliefs.isEmpty
+    !source.checks.isEmpty
       && (sources.isEmpty || sources.contains { $0.value == source.name })
   }
 }

@@ -6,12 +6,12 @@ import Operations
 import TerminalView
 
 struct DoctorReport {
-  var findings: [BeliefFinding] = []
+  var findings: [CheckFinding] = []
   private var requestsSent = 0
 
   mutating func add(_ run: DoctorRun) {
     findings =
-      run.examinations.flatMap(\.findings) + BeliefComparison.findings(run.examinations) + findings
+      run.checkRuns.flatMap(\.findings) + CheckComparison.findings(run.checkRuns) + findings
     requestsSent += run.requestsSent
   }
 
@@ -20,15 +20,15 @@ struct DoctorReport {
     return unreachable.isEmpty ? .ok : .unavailable
   }
 
-  private var broken: [BeliefFinding] {
+  private var broken: [CheckFinding] {
     findings.filter { if case .broken = $0.verdict { true } else { false } }
   }
 
-  private var unreachable: [BeliefFinding] {
+  private var unreachable: [CheckFinding] {
     findings.filter { if case .unreachable = $0.verdict { true } else { false } }
   }
 
-  private var untried: [BeliefFinding] {
+  private var untried: [CheckFinding] {
     findings.filter { if case .untried = $0.verdict { true } else { false } }
   }
 
@@ -45,7 +45,7 @@ struct DoctorReport {
     return table + broken.map(Self.paragraph).joined() + unreachableText + "\n" + summary + "\n"
   }
 
-  private static func paragraph(_ finding: BeliefFinding) -> String {
+  private static func paragraph(_ finding: CheckFinding) -> String {
     """
 
     \(finding.source) \(finding.name) is broken

@@ -1,4 +1,4 @@
-/// Sends the requests of examinations over the network: those of each source in their order and
+/// Sends the requests of checks over the network: those of each source in their order and
 /// within its rate limit, the sources in turn, so that two of live quotes are asked within seconds.
 
 import Feeds
@@ -10,7 +10,7 @@ import Operations
 import Transport
 
 final class DoctorRun {
-  private(set) var examinations: [Examination]
+  private(set) var checkRuns: [CheckRun]
   private(set) var requestsSent = 0
   private let upstream: HTTPUpstream
   private let hosts: HTTPUpstream.Hosts
@@ -40,9 +40,9 @@ final class DoctorRun {
     client = try HTTPClient()
     hosts = try HTTPUpstream.hosts(settings)
     upstream = HTTPUpstream(client: client, hosts: hosts, credentials: credentials)
-    examinations = sources.map { source in
-      Examination(
-        BeliefContext(
+    checkRuns = sources.map { source in
+      CheckRun(
+        CheckContext(
           source, series: source.bars?.recording?.series(settings) ?? source.mainSeries,
           now: clock.now, symbols: configuration.symbols,
           batchSymbols: source.quotes.map { settings[$0.batchSymbols] } ?? 0))
@@ -61,23 +61,23 @@ final class DoctorRun {
 
   /// - Parameter record: gets each request with what came back.
   func run(record: (DoctorRecord) throws -> Void) async throws {
-    let rounds = examinations.map(\.requests.count).max() ?? 0
+    let rounds = checkRuns.map(\.requests.count).max() ?? 0
     for round in 0..<rounds {
-      for place in examinations.indices where round < examinations[place].requests.count {
-        guard examinations[place].endedBecause == nil else { continue }
-        try await send(examinations[place].requests[round], place: place, record: record)
+      for place in checkRuns.indices where round < checkRuns[place].requests.count {
+        guard checkRuns[place].endedBecause == nil else { continue }
+        try await send(checkRuns[place].requests[round], place: place, record: record)
       }
     }
   }
 
   private func send(
-    _ request: BeliefRequest, place: Int, record: (DoctorRecord) throws -> Void
+    _ request: CheckRequest, place: Int, record: (DoctorRecord) throws -> Void
   ) async throws {
-    let context = examinations[place].context
+    let context = checkRuns[place].context
     let unsent = FeedRequest(request.query, to: context.series)
     let setting = unsent.hosts.key
     if let reason = unreachable[setting] {
-      return examinations[place].fail(request, because: reason)
+      return checkRuns[place].fail(request, because: reason)
     }
     let waits = Duration.seconds(request.waitSeconds)
     try await Task.sleep(until: max(sources[place].readyAt, .now + waits), clock: .continuous)
@@ -91,15 +91,15 @@ final class DoctorRun {
       switch answer {
       case .response(let status, let body, _, _):
         unreachable[setting] = nil
-        return examinations[place].receive(
-          BeliefResponse(
+        return checkRuns[place].receive(
+          CheckResponse(
             feedRequest, status: Int(status), body: body, receivedAt: clock.now,
             calendar: context.decodingCalendar), of: request)
       case .failure(let error):
         unreachable[setting] = "\(name): \(error.sentence) (setting \(setting))"
       }
     }
-    examinations[place].fail(request, because: unreachable[setting] ?? "no host")
+    checkRuns[place].fail(request, because: unreachable[setting] ?? "no host")
   }
 }
 

@@ -2,7 +2,7 @@
 
 import Market
 
-extension Belief {
+extension SourceCheck {
   /// Whose newest bars are asked.
   package enum Subject: Sendable {
     /// It trades all day: its newest bar is the market's.
@@ -17,32 +17,34 @@ extension Belief {
   /// Of the newest bars of an instrument.
   package static func newestBars(
     of subjects: [(subject: Subject, timeframe: Timeframe)], known: [String]
-  ) -> [Belief] {
-    let requests: @Sendable (BeliefContext) -> [BeliefRequest] = { context in
+  ) -> [SourceCheck] {
+    let requests: @Sendable (CheckContext) -> [CheckRequest] = { context in
       subjects.compactMap { subject, timeframe in
         let symbol =
           switch subject {
           case .reference: context.source.quotes?.referenceSymbol
           case .stock: context.stocks(orElse: known.compactMap { Symbol($0) }).first
           }
-        return symbol.map { BeliefRequest(.newestBars($0, timeframe, count: barsCount)) }
+        return symbol.map { CheckRequest(.newestBars($0, timeframe, count: barsCount)) }
       }
     }
-    let ends = Belief(
+    let ends = SourceCheck(
       "bars.ends", sentence: "a bar is stamped with its end, and the newest is of now",
       remedy: "Bars would be stored in the wrong interval. \(reportIt)",
       requests: { context in
         zip(subjects, requests(context)).filter { $0.0.subject == .reference }.map(\.1)
-      }, check: { responses, context in .worst(responses.map { newestEnd(in: $0, context) }) })
+      }, validate: { responses, context in .worst(responses.map { newestEnd(in: $0, context) }) })
     return [barRows("bars", requests: requests), barUnits("bars", requests: requests), ends]
   }
 
   /// Of a page of bars of a stretch of time.
-  package static func pages(_ query: @escaping @Sendable (BeliefContext) -> BarsQuery) -> [Belief] {
-    let requests: @Sendable (BeliefContext) -> [BeliefRequest] = {
-      [BeliefRequest(.bars(query($0)))]
+  package static func pages(_ query: @escaping @Sendable (CheckContext) -> BarsQuery)
+    -> [SourceCheck]
+  {
+    let requests: @Sendable (CheckContext) -> [CheckRequest] = {
+      [CheckRequest(.bars(query($0)))]
     }
-    let window = Belief(
+    let window = SourceCheck(
       "bars.window", sentence: "a page has the bars of the requested time, each of its interval",
       remedy: "Bars would be stored in the wrong interval. \(reportIt)", requests: requests
     ) { responses, _ in
@@ -58,9 +60,9 @@ extension Belief {
   }
 
   private static func barRows(
-    _ endpoint: String, requests: @escaping @Sendable (BeliefContext) -> [BeliefRequest]
-  ) -> Belief {
-    Belief(
+    _ endpoint: String, requests: @escaping @Sendable (CheckContext) -> [CheckRequest]
+  ) -> SourceCheck {
+    SourceCheck(
       "\(endpoint).rows", sentence: "bars are decoded, with at most 1 % of the rows refused",
       remedy: "The format may have changed. Backfills would store wrong bars. \(reportIt)",
       judgesRefusals: true, requests: requests
@@ -75,9 +77,9 @@ extension Belief {
   }
 
   private static func barUnits(
-    _ endpoint: String, requests: @escaping @Sendable (BeliefContext) -> [BeliefRequest]
-  ) -> Belief {
-    Belief(
+    _ endpoint: String, requests: @escaping @Sendable (CheckContext) -> [CheckRequest]
+  ) -> SourceCheck {
+    SourceCheck(
       "\(endpoint).units", sentence: "the average price of a bar is between its low and high",
       remedy: "Volume or turnover has another unit. Stop backfills from it. \(reportIt)",
       requests: requests
@@ -98,8 +100,8 @@ extension Belief {
   private static let barLateSecondsMax: Int64 = 90
 
   private static func newestEnd(
-    in response: BeliefResponse, _ context: BeliefContext
-  ) -> BeliefVerdict {
+    in response: CheckResponse, _ context: CheckContext
+  ) -> CheckVerdict {
     guard let newest = response.candles.max(by: { $0.closedAt < $1.closedAt }) else {
       return .untried("no bars")
     }
@@ -118,18 +120,18 @@ extension Belief {
 
   // MARK: - Factors
 
-  package static func factors(known: [String]) -> Belief {
-    Belief(
+  package static func factors(known: [String]) -> SourceCheck {
+    SourceCheck(
       "factors", sentence: "adjustment factors are positive and ascend by day; qfq ends with 1",
       remedy: "Adjusted prices would be wrong; raw prices are not affected. \(reportIt)",
       judgesRefusals: true,
       requests: { context in
         let symbol = context.stocks(orElse: known.compactMap { Symbol($0) }).first
         return symbol.map { symbol in
-          AdjustmentFactor.Kind.allCases.map { BeliefRequest(.factors(symbol, $0)) }
+          AdjustmentFactor.Kind.allCases.map { CheckRequest(.factors(symbol, $0)) }
         } ?? []
       },
-      check: { responses, _ in
+      validate: { responses, _ in
         .worst(
           responses.map { response in
             guard case .factors(let factors) = response.decoded, let last = factors.last else {
@@ -150,16 +152,17 @@ extension Belief {
   // MARK: - Lists
 
   /// Of a list that comes in pages: its size, and a first page that is full.
-  package static func pagedList(_ part: ListPart, sizes: ClosedRange<Int>, pageRows: Int) -> Belief
+  package static func pagedList(_ part: ListPart, sizes: ClosedRange<Int>, pageRows: Int)
+    -> SourceCheck
   {
-    Belief(
+    SourceCheck(
       part.name, sentence: "the list has \(sizes.lowerBound) to \(sizes.upperBound) rows",
       remedy: "Instruments would be missed. Do not trust the list. \(reportIt)",
       judgesRefusals: true,
       requests: { _ in
-        [BeliefRequest(.listCount(part)), BeliefRequest(.listPage(part, page: 1))]
+        [CheckRequest(.listCount(part)), CheckRequest(.listPage(part, page: 1))]
       },
-      check: { responses, _ in
+      validate: { responses, _ in
         guard case .listCount(let count) = responses[0].decoded,
           case .list(let page) = responses[1].decoded
         else { return .broken("no list") }
@@ -171,13 +174,15 @@ extension Belief {
   }
 
   /// Of a list in one response.
-  package static func list(_ part: ListPart, sizes: ClosedRange<Int>, known: [String]) -> Belief {
-    Belief(
+  package static func list(_ part: ListPart, sizes: ClosedRange<Int>, known: [String])
+    -> SourceCheck
+  {
+    SourceCheck(
       "list.\(part.name)",
       sentence: "the list has \(sizes.lowerBound) to \(sizes.upperBound) rows and known members",
       remedy: "Instruments would be missed. Do not trust the list. \(reportIt)",
-      judgesRefusals: true, requests: { _ in [BeliefRequest(.list(part))] },
-      check: { responses, context in
+      judgesRefusals: true, requests: { _ in [CheckRequest(.list(part))] },
+      validate: { responses, context in
         guard case .list(let list) = responses[0].decoded else { return .broken("no list") }
         if !sizes.contains(list.rows.count) {
           return .broken(counted(list.rows.count, "row"))
@@ -195,13 +200,13 @@ extension Belief {
 
   // MARK: - Calendars
 
-  package static func tradingDays(aheadDaysMin: Int) -> Belief {
-    Belief(
+  package static func tradingDays(aheadDaysMin: Int) -> SourceCheck {
+    SourceCheck(
       "calendar",
       sentence: "the trading days agree with ours and reach \(aheadDaysMin) days ahead",
       remedy: "Compare the days with the exchange's notice of closures. \(reportIt)",
-      judgesRefusals: true, requests: { _ in [BeliefRequest(.tradingDays)] },
-      check: { responses, context in
+      judgesRefusals: true, requests: { _ in [CheckRequest(.tradingDays)] },
+      validate: { responses, context in
         guard case .calendar(let days) = responses[0].decoded, let last = days.last else {
           return .broken("no days")
         }
@@ -218,18 +223,18 @@ extension Belief {
   }
 
   /// Today in their middle.
-  package static func fourWeeks(_ context: BeliefContext) -> FeedQuery {
+  package static func fourWeeks(_ context: CheckContext) -> FeedQuery {
     let today = context.source.market.day(at: context.now)
     return .sessions(from: today.advanced(by: -13), to: today.advanced(by: 14))
   }
 
   /// Of sessions of four weeks: there are 20 weekdays in them.
-  package static func sessions(daysMin: Int) -> Belief {
-    Belief(
+  package static func sessions(daysMin: Int) -> SourceCheck {
+    SourceCheck(
       "calendar", sentence: "four weeks have \(daysMin) to 20 sessions, all on weekdays",
       remedy: "Lateness would be counted on the wrong days. \(reportIt)", judgesRefusals: true,
-      requests: { [BeliefRequest(fourWeeks($0))] },
-      check: { responses, _ in
+      requests: { [CheckRequest(fourWeeks($0))] },
+      validate: { responses, _ in
         guard case .sessions(let sessions) = responses[0].decoded else {
           return .broken("no sessions")
         }
@@ -245,13 +250,13 @@ extension Belief {
 
   /// The key is accepted for the cheapest request there is.
   package static func credentials(
-    _ request: @escaping @Sendable (BeliefContext) -> FeedQuery
-  ) -> Belief {
-    Belief(
+    _ request: @escaping @Sendable (CheckContext) -> FeedQuery
+  ) -> SourceCheck {
+    SourceCheck(
       "credentials", sentence: "the key is accepted, with requests left for today",
       remedy: "Renew the key with the vendor, or wait until its quota begins anew.",
-      judgesKey: true, requests: { [BeliefRequest(request($0))] },
-      check: { responses, context in
+      judgesKey: true, requests: { [CheckRequest(request($0))] },
+      validate: { responses, context in
         if case .list(let list) = responses[0].decoded, let lists = context.source.lists,
           !lists.sampleRows.isEmpty, list.rows.map(\.symbol) == lists.sampleRows
         {
@@ -262,9 +267,9 @@ extension Belief {
   }
 }
 
-extension BeliefVerdict {
+extension CheckVerdict {
   /// The first that is broken; else the first that holds; else the first.
-  static func worst(_ verdicts: [BeliefVerdict]) -> BeliefVerdict {
+  static func worst(_ verdicts: [CheckVerdict]) -> CheckVerdict {
     verdicts.first { if case .broken = $0 { true } else { false } }
       ?? verdicts.first { $0 == .holds } ?? verdicts.first ?? .untried("nothing to request")
   }

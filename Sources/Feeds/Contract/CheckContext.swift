@@ -1,9 +1,9 @@
-/// What the requests and the checks of beliefs are made from: the source, the moment, the calendar
-/// and the instruments that are recorded.
+/// What the requests of checks, and their validation, are made from: the source, the moment, the
+/// calendar and the instruments that are recorded.
 
 import Market
 
-package struct BeliefContext: Sendable {
+package struct CheckContext: Sendable {
   package let source: any SourceDefinition
   /// Of its series, the one that is recorded.
   package let series: Source

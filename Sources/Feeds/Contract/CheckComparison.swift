@@ -3,10 +3,10 @@
 
 import Market
 
-package enum BeliefComparison {
+package enum CheckComparison {
   /// Of each two live sources of a market.
-  package static func findings(_ examinations: [Examination]) -> [BeliefFinding] {
-    let live = examinations.filter { $0.context.source.quotes != nil }
+  package static func findings(_ checkRuns: [CheckRun]) -> [CheckFinding] {
+    let live = checkRuns.filter { $0.context.source.quotes != nil }
     return live.indices.flatMap { first in
       live[(first + 1)...].flatMap { other in
         live[first].context.source.market == other.context.source.market
@@ -15,25 +15,26 @@ package enum BeliefComparison {
     }
   }
 
-  private static func findings(_ one: Examination, _ other: Examination) -> [BeliefFinding] {
+  private static func findings(_ one: CheckRun, _ other: CheckRun) -> [CheckFinding] {
     let pairs = Pair.all(one.batch, other.batch)
-    let isOver = [one, other].allSatisfy { examination in
-      let moment = examination.batch?.receivedAt ?? examination.context.now
-      return !examination.context.isInSession(moment)
-        && examination.context.lastClose(at: moment) != nil
+    let isOver = [one, other].allSatisfy { checkRun in
+      let moment = checkRun.batch?.receivedAt ?? checkRun.context.now
+      return !checkRun.context.isInSession(moment)
+        && checkRun.context.lastClose(at: moment) != nil
     }
     return subjects.map { subject in
       let compared = pairs.filter(subject.isComparable)
-      let verdict: BeliefVerdict =
+      let verdict: CheckVerdict =
         compared.count < pairsMin
         ? .untried("too few instruments have quotes of both")
         : .nearlyAll(compared, noun: "instrument", perMilleMin: 980) { pair in
           subject.fault(pair, isOver).map { "\(pair.one.symbol): \($0)" }
         }
-      return BeliefFinding(
+      return CheckFinding(
         source: "\(one.context.source.name), \(other.context.source.name)",
         name: "agree.\(subject.name)", sentence: "\(subject.sentence) agree",
-        remedy: "One of the two is wrong: compare with the exchange's site. \(Belief.reportIt)",
+        remedy:
+          "One of the two is wrong: compare with the exchange's site. \(SourceCheck.reportIt)",
         verdict: verdict)
     }
   }
@@ -46,7 +47,7 @@ package enum BeliefComparison {
     let other: Quote
 
     /// Stocks and funds: the units of other kinds differ between sources.
-    fileprivate static func all(_ one: BeliefResponse?, _ other: BeliefResponse?) -> [Pair] {
+    fileprivate static func all(_ one: CheckResponse?, _ other: CheckResponse?) -> [Pair] {
       guard let one, let other else { return [] }
       let quotes = other.batch.quotes.map { ($0.quote.symbol, $0.quote) }
       let others = Dictionary(quotes, uniquingKeysWith: { first, _ in first })

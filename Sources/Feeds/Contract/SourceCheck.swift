@@ -1,31 +1,31 @@
-/// What a source counts on of its service, as data: a sentence, the requests that prove it, and a
-/// pure check of the responses. `candled doctor` tries them; nothing else asks.
+/// Something that a source counts on of its service, as data: a sentence, the requests that prove
+/// it, and a pure function that validates the responses. Only `candled doctor` runs these checks.
 ///
-/// The checks are written once, in `Belief+Quotes` and `Belief+Records`, and each source declares
-/// its parameters. What cannot be tried at a moment says why, and is never called broken.
+/// They are written once, in `SourceCheck+Quotes` and `SourceCheck+Records`, and each source
+/// declares its parameters. What cannot be tried at a moment says why, and is never called broken.
 
 import Market
 
-package struct Belief: Sendable {
+package struct SourceCheck: Sendable {
   /// Endpoint and subject: `quotes.units`.
   package let name: String
   /// What should be so, for people.
   package let sentence: String
   /// What to do where it is not.
   package let remedy: String
-  package let requests: @Sendable (BeliefContext) -> [BeliefRequest]
+  package let requests: @Sendable (CheckContext) -> [CheckRequest]
   /// Whether a response that was refused as a whole breaks it; others are then not tried.
   let judgesRefusals: Bool
   /// Whether a key that was refused breaks it; others are then not tried.
   let judgesKey: Bool
   /// Of one response for each request, in their order, none of them refused.
-  let check: @Sendable ([BeliefResponse], BeliefContext) -> BeliefVerdict
+  let validate: @Sendable ([CheckResponse], CheckContext) -> CheckVerdict
 
   package init(
     _ name: String, sentence: String, remedy: String, judgesRefusals: Bool = false,
     judgesKey: Bool = false,
-    requests: @escaping @Sendable (BeliefContext) -> [BeliefRequest],
-    check: @escaping @Sendable ([BeliefResponse], BeliefContext) -> BeliefVerdict
+    requests: @escaping @Sendable (CheckContext) -> [CheckRequest],
+    validate: @escaping @Sendable ([CheckResponse], CheckContext) -> CheckVerdict
   ) {
     self.name = name
     self.sentence = sentence
@@ -33,12 +33,12 @@ package struct Belief: Sendable {
     self.judgesRefusals = judgesRefusals
     self.judgesKey = judgesKey
     self.requests = requests
-    self.check = check
+    self.validate = validate
   }
 }
 
 /// A request that proves something. Equal ones are sent once.
-package struct BeliefRequest: Sendable, Hashable {
+package struct CheckRequest: Sendable, Hashable {
   package let query: FeedQuery
   /// To wait before it is sent, behind the source's response before.
   package let waitSeconds: Int
@@ -49,7 +49,7 @@ package struct BeliefRequest: Sendable, Hashable {
   }
 }
 
-package enum BeliefVerdict: Sendable, Hashable {
+package enum CheckVerdict: Sendable, Hashable {
   case holds
   /// What was found in its place.
   case broken(String)
@@ -79,7 +79,7 @@ package enum BeliefVerdict: Sendable, Hashable {
   /// - Parameter fault: what is wrong with a row; nil if nothing is.
   static func nearlyAll<Row>(
     _ rows: some Sequence<Row>, noun: String, perMilleMin: Int = 990, fault: (Row) -> String?
-  ) -> BeliefVerdict {
+  ) -> CheckVerdict {
     var count = 0
     var faults: [String] = []
     for row in rows {
@@ -93,7 +93,7 @@ package enum BeliefVerdict: Sendable, Hashable {
 }
 
 /// A response with what the source's own decoder read in it.
-package struct BeliefResponse {
+package struct CheckResponse {
   package let query: FeedQuery
   package let status: Int
   package let body: [UInt8]

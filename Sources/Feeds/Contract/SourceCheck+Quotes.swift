@@ -3,7 +3,7 @@
 import Market
 
 /// How a source's live quotes look; all that their checks need to know.
-package struct QuoteBeliefs: Sendable {
+package struct QuoteChecks: Sendable {
   package enum Unknown: Sendable {
     /// A symbol that the source does not know has a line without fields.
     case emptyLine
@@ -49,7 +49,7 @@ package struct QuoteBeliefs: Sendable {
   /// Stocks of Shanghai, most of which are listed.
   package static func shanghaiStock(_ number: Int) -> Symbol? { Symbol("sh\(600_000 + number)") }
 
-  fileprivate func instruments(_ context: BeliefContext) -> [Symbol] {
+  fileprivate func instruments(_ context: CheckContext) -> [Symbol] {
     let wanted = context.symbols.isEmpty ? known : context.symbols
     guard let quotes = context.source.quotes else { return wanted }
     let usable = wanted.filter {
@@ -60,7 +60,7 @@ package struct QuoteBeliefs: Sendable {
 
   /// As many symbols as one request may have; those that must be answered stand at its end, where
   /// a batch that is too large is cut.
-  fileprivate func batch(_ context: BeliefContext) -> [BeliefRequest] {
+  fileprivate func batch(_ context: CheckContext) -> [CheckRequest] {
     guard let quotes = context.source.quotes else { return [] }
     let instruments = instruments(context)
     let taken = Set(instruments)
@@ -68,28 +68,28 @@ package struct QuoteBeliefs: Sendable {
     let others = (0..<2 * max(context.batchSymbols, 1)).lazy.compactMap(filler)
       .filter { !taken.contains($0) && quotes.isRequestable($0) }.prefix(max(room, 0))
     let symbols = [quotes.referenceSymbol, unknownSymbol] + Array(others) + instruments
-    return [BeliefRequest(.quotes(QuotesQuery(symbols: symbols, askedAt: context.now)))]
+    return [CheckRequest(.quotes(QuotesQuery(symbols: symbols, askedAt: context.now)))]
   }
 
   /// The batch, and the reference symbol once more.
-  fileprivate func twoLooks(_ context: BeliefContext) -> [BeliefRequest] {
+  fileprivate func twoLooks(_ context: CheckContext) -> [CheckRequest] {
     guard let quotes = context.source.quotes else { return [] }
     let query = QuotesQuery(symbols: [quotes.referenceSymbol], askedAt: context.now)
-    return batch(context) + [BeliefRequest(.quotes(query), waitSeconds: stepSecondsMax + 1)]
+    return batch(context) + [CheckRequest(.quotes(query), waitSeconds: stepSecondsMax + 1)]
   }
 }
 
-extension Belief {
+extension SourceCheck {
   /// What holds of any live quotes that look like `form`.
-  package static func quotes(_ form: QuoteBeliefs) -> [Belief] {
+  package static func quotes(_ form: QuoteChecks) -> [SourceCheck] {
     [
       quoteRows(form), quoteFields(form), quoteBatch(form), unknownSymbol(form), quoteUnits(form),
       quoteDate(form), quoteClock(form), quoteStep(form),
     ]
   }
 
-  private static func quoteRows(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteRows(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.rows", sentence: "quotes are decoded, with at most 1 % of the lines refused",
       remedy: "The format may have changed, or this address is blocked. \(reportIt)",
       judgesRefusals: true, requests: form.batch
@@ -100,10 +100,10 @@ extension Belief {
     }
   }
 
-  private static func quoteFields(_ form: QuoteBeliefs) -> Belief {
+  private static func quoteFields(_ form: QuoteChecks) -> SourceCheck {
     let counts = form.fields
       .map { ($0.prefix.isEmpty ? "" : $0.prefix + " ") + $0.count.text }.joined(separator: ", ")
-    return Belief(
+    return SourceCheck(
       "quotes.fields", sentence: "the lines have the known number of fields (\(counts))",
       remedy: "A field was added or removed: prices may be read from the wrong one. \(reportIt)",
       requests: form.batch
@@ -127,8 +127,8 @@ extension Belief {
     }
   }
 
-  private static func quoteBatch(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteBatch(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.batch", sentence: "the largest batch is answered in full",
       remedy: "Set a smaller batch_symbols for this source. \(reportIt)", requests: form.batch
     ) { responses, context in
@@ -145,14 +145,14 @@ extension Belief {
     }
   }
 
-  private static func unknownSymbol(_ form: QuoteBeliefs) -> Belief {
+  private static func unknownSymbol(_ form: QuoteChecks) -> SourceCheck {
     let name = form.unknownSymbol
     let expected =
       switch form.unknown {
       case .emptyLine: "an empty line"
       case .absent: "no line"
       }
-    return Belief(
+    return SourceCheck(
       "quotes.unknown", sentence: "a symbol that does not exist (\(name)) gets \(expected)",
       remedy: "Delisted instruments may be recorded with wrong data. \(reportIt)",
       requests: form.batch
@@ -169,8 +169,8 @@ extension Belief {
     }
   }
 
-  private static func quoteUnits(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteUnits(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.units",
       sentence: "turnover ÷ volume is a price between the day's low and high",
       remedy: "Volume or turnover has another unit. Stop the recording from it. \(reportIt)",
@@ -190,8 +190,8 @@ extension Belief {
     }
   }
 
-  private static func quoteDate(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteDate(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.date", sentence: "quotes are stamped with the last day of trading",
       remedy: "The service lags, or the exchange was closed at short notice. Compare the days.",
       requests: form.batch
@@ -205,8 +205,8 @@ extension Belief {
     }
   }
 
-  private static func quoteClock(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteClock(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.clock",
       sentence: "stamps are at most \(form.lagSecondsMax) s behind our clock, and never ahead",
       remedy: "Check this machine's clock first (timedatectl), then whether the source lags.",
@@ -221,8 +221,8 @@ extension Belief {
     }
   }
 
-  private static func quoteStep(_ form: QuoteBeliefs) -> Belief {
-    Belief(
+  private static func quoteStep(_ form: QuoteChecks) -> SourceCheck {
+    SourceCheck(
       "quotes.step", sentence: "a newer stamp comes within \(form.stepSecondsMax) s",
       remedy: "The source stands still or is cached on the way. Try again; then report it.",
       requests: form.twoLooks
@@ -251,7 +251,7 @@ extension BatchRefusal {
   fileprivate var fault: String? { "\(symbol?.description ?? "a line"): \(detail)" }
 }
 
-extension BeliefResponse {
+extension CheckResponse {
   fileprivate var newestStamp: Timestamp? { batch.quotes.map(\.quote.at).max() }
 }
 

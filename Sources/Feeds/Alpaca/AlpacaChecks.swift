@@ -3,10 +3,10 @@
 import Market
 
 extension Alpaca {
-  package var beliefs: [Belief] {
+  package var checks: [SourceCheck] {
     // Four weeks with Thanksgiving, Christmas and New Year's Day have 18 sessions.
-    [Belief.credentials(Belief.fourWeeks), Belief.sessions(daysMin: 17)]
-      + Belief.pages { context in
+    [SourceCheck.credentials(SourceCheck.fourWeeks), SourceCheck.sessions(daysMin: 17)]
+      + SourceCheck.pages { context in
         // A basic account gets nothing newer of SIP; five days always have a session.
         BarsQuery(
           symbols: ["AAPL", "MSFT"].compactMap { Symbol($0) }, timeframe: .minute15,

@@ -3,35 +3,35 @@ import Market
 import Testing
 
 @Suite struct `What a source counts on` {
-  @Test(arguments: ExaminedWorld.Moment.allCases)
-  func `holds of a sound service at any time`(moment: ExaminedWorld.Moment) {
+  @Test(arguments: CheckedWorld.Moment.allCases)
+  func `holds of a sound service at any time`(moment: CheckedWorld.Moment) {
     for source in SourceRegistry.all {
-      let examination = ExaminedWorld.shared.examination(of: source.name, at: moment)
-      let broken = examination.findings.filter(\.verdict.isBroken)
+      let checkRun = CheckedWorld.shared.checkRun(of: source.name, at: moment)
+      let broken = checkRun.findings.filter(\.verdict.isBroken)
       #expect(broken.isEmpty, "\(source.name): \(broken.map { "\($0.name) \($0.verdict)" })")
     }
   }
 
   @Test(arguments: [
-    (ExaminedWorld.Moment.session, []), (.lunch, ["quotes.clock", "quotes.step"]),
+    (CheckedWorld.Moment.session, []), (.lunch, ["quotes.clock", "quotes.step"]),
     (.evening, ["quotes.clock", "quotes.step"]), (.saturday, ["quotes.clock", "quotes.step"]),
   ])
   func `is not tried where the market is closed`(
-    moment: ExaminedWorld.Moment, untried: [String]
+    moment: CheckedWorld.Moment, untried: [String]
   ) {
-    let examination = ExaminedWorld.shared.examination(of: "sina", at: moment)
-    #expect(examination.names(\.isUntried) == untried)
-    let reasons = Set(examination.findings.filter(\.verdict.isUntried).map(\.verdict.detail))
+    let checkRun = CheckedWorld.shared.checkRun(of: "sina", at: moment)
+    #expect(checkRun.names(\.isUntried) == untried)
+    let reasons = Set(checkRun.findings.filter(\.verdict.isUntried).map(\.verdict.detail))
     #expect(reasons.isSubset(of: ["the market is not in a session"]))
   }
 
-  @Test(arguments: BrokenBelief.all)
-  func `is found where it is broken`(belief: BrokenBelief) {
-    let examination = ExaminedWorld.shared.examination(
-      of: belief.source, at: belief.moment, rewriting: belief.rewrite)
-    let found = examination.findings.filter(\.verdict.isBroken)
+  @Test(arguments: BrokenCheck.all)
+  func `is found where it is broken`(check: BrokenCheck) {
+    let checkRun = CheckedWorld.shared.checkRun(
+      of: check.source, at: check.moment, rewriting: check.rewrite)
+    let found = checkRun.findings.filter(\.verdict.isBroken)
     #expect(
-      found.map(\.name).contains(belief.finding),
+      found.map(\.name).contains(check.finding),
       "\(found.map { "\($0.name): \($0.verdict.detail ?? "")" })")
     for finding in found {
       #expect(finding.verdict.detail?.isEmpty == false && !finding.remedy.isEmpty)
@@ -39,58 +39,58 @@ import Testing
   }
 
   @Test func `is broken on purpose by each check, in more than twenty ways`() {
-    #expect(Set(BrokenBelief.all.map(\.change)).count == BrokenBelief.all.count)
-    #expect(BrokenBelief.all.count >= 20)
+    #expect(Set(BrokenCheck.all.map(\.change)).count == BrokenCheck.all.count)
+    #expect(BrokenCheck.all.count >= 20)
     for source in SourceRegistry.all {
-      let ways = Set(BrokenBelief.all.filter { $0.source == source.name }.map(\.finding))
-      let names = Set(source.beliefs.map(\.name))
+      let ways = Set(BrokenCheck.all.filter { $0.source == source.name }.map(\.finding))
+      let names = Set(source.checks.map(\.name))
       #expect(names.subtracting(ways).isEmpty, "\(source.name)")
     }
   }
 
   @Test func `takes at most 15 requests a source, each once`() {
     for source in SourceRegistry.all {
-      let requests = ExaminedWorld.shared.examination(of: source.name, at: .session).requests
+      let requests = CheckedWorld.shared.checkRun(of: source.name, at: .session).requests
       #expect(requests.count <= 15 && Set(requests).count == requests.count)
-      #expect(Set(source.beliefs.map(\.name)).count == source.beliefs.count)
+      #expect(Set(source.checks.map(\.name)).count == source.checks.count)
     }
   }
 
   @Test func `ends the requests where a source bans or refuses the key`() {
-    let banned = ExaminedWorld.shared.examination(of: "sina", at: .session) {
+    let banned = CheckedWorld.shared.checkRun(of: "sina", at: .session) {
       ($0.status, $0.text) = (456, "<html>Client Error</html>")
     }
     #expect(banned.endedBecause != nil && banned.broken == ["quotes.rows"])
-    let refused = ExaminedWorld.shared.examination(of: "alpaca", at: .session) {
+    let refused = CheckedWorld.shared.checkRun(of: "alpaca", at: .session) {
       ($0.status, $0.text) = (403, #"{"message":"forbidden."}"#)
     }
     #expect(refused.endedBecause != nil && refused.broken == ["credentials"])
   }
 
   @Test func `is no response where a request fails`() {
-    let sound = ExaminedWorld.shared.examination(of: "mairui", at: .session)
-    var examination = Examination(sound.context)
-    for request in examination.requests {
-      examination.fail(request, because: "the request timed out")
+    let sound = CheckedWorld.shared.checkRun(of: "mairui", at: .session)
+    var checkRun = CheckRun(sound.context)
+    for request in checkRun.requests {
+      checkRun.fail(request, because: "the request timed out")
     }
     #expect(
-      examination.findings.allSatisfy { $0.verdict == .unreachable("the request timed out") })
+      checkRun.findings.allSatisfy { $0.verdict == .unreachable("the request timed out") })
   }
 }
 
 @Suite struct `Two sources of live quotes` {
   private static func findings(
-    at moment: ExaminedWorld.Moment, _ edit: @escaping @Sendable (inout [String]) -> Void
-  ) -> [BeliefFinding] {
-    let one = ExaminedWorld.shared.examination(of: "sina", at: moment)
-    let other = ExaminedWorld.shared.examination(of: "sina", at: moment) {
+    at moment: CheckedWorld.Moment, _ edit: @escaping @Sendable (inout [String]) -> Void
+  ) -> [CheckFinding] {
+    let one = CheckedWorld.shared.checkRun(of: "sina", at: moment)
+    let other = CheckedWorld.shared.checkRun(of: "sina", at: moment) {
       if case .quotes = $0.query { $0.rewriteFields(edit) }
     }
-    return BeliefComparison.findings([one, other])
+    return CheckComparison.findings([one, other])
   }
 
-  @Test(arguments: ExaminedWorld.Moment.allCases)
-  func `agree where both are sound`(moment: ExaminedWorld.Moment) {
+  @Test(arguments: CheckedWorld.Moment.allCases)
+  func `agree where both are sound`(moment: CheckedWorld.Moment) {
     let findings = Self.findings(at: moment) { _ in }
     #expect(findings.count == 4 && findings.allSatisfy { $0.verdict == .holds }, "\(findings)")
   }

@@ -3,9 +3,9 @@ import Feeds
 import Ledgers
 import Market
 
-/// A sound simulated market as the sources' examinations see it at some moments: each response is
+/// A sound simulated market as the sources' checks see it at some moments: each response is
 /// made once, and then judged as it is or rewritten.
-struct ExaminedWorld: Sendable {
+struct CheckedWorld: Sendable {
   enum Moment: String, CaseIterable {
     /// In the middle of a quarter of an hour.
     case session = "2026-07-10T10:37:20+08:00"
@@ -28,7 +28,7 @@ struct ExaminedWorld: Sendable {
   }
 
   private struct Sent: Sendable {
-    let request: BeliefRequest
+    let request: CheckRequest
     let at: Timestamp
     let response: Response
   }
@@ -37,7 +37,7 @@ struct ExaminedWorld: Sendable {
   /// By moment and source.
   private var sent: [String: [Sent]] = [:]
 
-  static let shared = ExaminedWorld()
+  static let shared = CheckedWorld()
 
   private init() {
     let day = TradingDay(daysSince1970: 20_644)
@@ -51,19 +51,19 @@ struct ExaminedWorld: Sendable {
     for moment in Moment.allCases {
       for source in SourceRegistry.all {
         sent["\(moment) \(source.name)"] = Self.send(
-          Examination(context(source, at: moment)), to: &exchange)
+          CheckRun(context(source, at: moment)), to: &exchange)
       }
     }
   }
 
   private static func send(
-    _ examination: Examination, to exchange: inout MemoryExchange
+    _ checkRun: CheckRun, to exchange: inout MemoryExchange
   ) -> [Sent] {
-    let context = examination.context
+    let context = checkRun.context
     let words = ["mairui": ["licence"], "alpaca": ["id", "secret"]]
     let credentials = words[context.source.name].map { FeedCredentials(words: $0) }
     var now = context.now
-    return examination.requests.map { request in
+    return checkRun.requests.map { request in
       now = now.adding(seconds: Int64(request.waitSeconds))
       let feedRequest = FeedRequest(request.query, to: context.series).sent(at: now)
       let endpoint = feedRequest.endpoint(credentials: credentials)
@@ -77,9 +77,9 @@ struct ExaminedWorld: Sendable {
     }
   }
 
-  private func context(_ source: any SourceDefinition, at moment: Moment) -> BeliefContext {
+  private func context(_ source: any SourceDefinition, at moment: Moment) -> CheckContext {
     let now = Self.timestamp(moment.rawValue)
-    return BeliefContext(
+    return CheckContext(
       source, series: source.mainSeries, now: now, symbols: symbols, batchSymbols: 800)
   }
 
@@ -89,37 +89,37 @@ struct ExaminedWorld: Sendable {
     return Timestamp(day: day, secondOfDay: clock[0] * 3600 + clock[1] * 60 + clock[2])
   }
 
-  /// What an examination makes of the responses, each rewritten first.
-  func examination(
+  /// What a run of checks makes of the responses, each rewritten first.
+  func checkRun(
     of name: String, at moment: Moment, rewriting rewrite: (inout Response) -> Void = { _ in }
-  ) -> Examination {
+  ) -> CheckRun {
     let source = SourceRegistry.all.first { $0.name == name } ?? SourceRegistry.all[0]
-    var examination = Examination(context(source, at: moment))
-    for sent in self.sent["\(moment) \(name)"] ?? [] where examination.endedBecause == nil {
+    var checkRun = CheckRun(context(source, at: moment))
+    for sent in self.sent["\(moment) \(name)"] ?? [] where checkRun.endedBecause == nil {
       var response = sent.response
       rewrite(&response)
-      let request = FeedRequest(sent.request.query, to: examination.context.series).sent(
+      let request = FeedRequest(sent.request.query, to: checkRun.context.series).sent(
         at: sent.at)
-      examination.receive(
-        BeliefResponse(
+      checkRun.receive(
+        CheckResponse(
           request, status: response.status, body: response.body,
           receivedAt: sent.at.adding(seconds: 1),
-          calendar: examination.context.decodingCalendar),
+          calendar: checkRun.context.decodingCalendar),
         of: sent.request)
     }
-    return examination
+    return checkRun
   }
 }
 
-extension Examination {
-  func names(_ isWanted: (BeliefVerdict) -> Bool) -> [String] {
+extension CheckRun {
+  func names(_ isWanted: (CheckVerdict) -> Bool) -> [String] {
     findings.filter { isWanted($0.verdict) }.map(\.name)
   }
 
   var broken: [String] { names(\.isBroken) }
 }
 
-extension BeliefVerdict {
+extension CheckVerdict {
   var isBroken: Bool { if case .broken = self { true } else { false } }
   var isUntried: Bool { if case .untried = self { true } else { false } }
 }

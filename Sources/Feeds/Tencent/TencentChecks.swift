@@ -3,12 +3,12 @@
 import Market
 
 extension Tencent {
-  package var beliefs: [Belief] {
+  package var checks: [SourceCheck] {
     // 87 fields until early 2026, 88 since. An unknown symbol has no line.
-    Belief.quotes(
-      QuoteBeliefs(
+    SourceCheck.quotes(
+      QuoteChecks(
         separator: "~", fields: [("", 87...88)], unknownSymbol: "sh605999", unknown: .absent,
         known: ["sh600519", "sh601398", "sh688981", "sz000001", "sz300750"],
-        filler: QuoteBeliefs.shanghaiStock))
+        filler: QuoteChecks.shanghaiStock))
   }
 }

@@ -3,13 +3,13 @@
 import Market
 
 extension Mairui {
-  package var beliefs: [Belief] {
+  package var checks: [SourceCheck] {
     [
-      Belief.credentials { _ in .list(MairuiBoard.hslt.part) },
+      SourceCheck.credentials { _ in .list(MairuiBoard.hslt.part) },
       // 5,208 rows in June 2026.
-      Belief.list(
+      SourceCheck.list(
         MairuiBoard.hslt.part, sizes: 4_500...8_000, known: ["sh600519", "sz000001", "sz300750"]),
-      Belief.list(MairuiBoard.bj.part, sizes: 150...1_500, known: []),
+      SourceCheck.list(MairuiBoard.bj.part, sizes: 150...1_500, known: []),
     ]
   }
 }

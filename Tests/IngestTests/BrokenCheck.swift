@@ -4,12 +4,12 @@ import Testing
 @testable import Feeds
 
 /// A change of a service, and the check that must find it.
-struct BrokenBelief: Sendable, CustomTestStringConvertible {
+struct BrokenCheck: Sendable, CustomTestStringConvertible {
   let change: String
   let source: String
   let finding: String
-  var moment = ExaminedWorld.Moment.session
-  let rewrite: @Sendable (inout ExaminedWorld.Response) -> Void
+  var moment = CheckedWorld.Moment.session
+  let rewrite: @Sendable (inout CheckedWorld.Response) -> Void
 
   var testDescription: String { change }
 
@@ -37,33 +37,33 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
     quotes("the evening has the day before", finding: "quotes.date", at: .evening) {
       $0[30] = "2026-07-09"
     },
-    BrokenBelief(change: "half of the batch is missing", source: "sina", finding: "quotes.batch") {
+    BrokenCheck(change: "half of the batch is missing", source: "sina", finding: "quotes.batch") {
       if case .quotes = $0.query { $0.text = $0.lines.prefix($0.lines.count / 2).joined() }
     },
-    BrokenBelief(
+    BrokenCheck(
       change: "unknown symbols have no line", source: "sina", finding: "quotes.unknown"
     ) {
       if case .quotes = $0.query {
         $0.text = $0.lines.filter { !$0.hasSuffix("=\"\";\n") }.joined()
       }
     },
-    BrokenBelief(
+    BrokenCheck(
       change: "unknown symbols have an index's fields", source: "sina", finding: "quotes.unknown"
     ) {
       guard case .quotes = $0.query, let line = $0.lines.first else { return }
       $0.text += line.replacing("sh000001", with: "sh999999")
     },
-    BrokenBelief(change: "stamps stand still", source: "sina", finding: "quotes.step") {
+    BrokenCheck(change: "stamps stand still", source: "sina", finding: "quotes.step") {
       guard case .quotes(let query) = $0.query, query.symbols.count == 1 else { return }
       $0.rewriteFields { $0[31] = "10:37:10" }
     },
-    BrokenBelief(change: "the address is banned", source: "sina", finding: "quotes.rows") {
+    BrokenCheck(change: "the address is banned", source: "sina", finding: "quotes.rows") {
       ($0.status, $0.text) = (456, "<html>Client Error</html>")
     },
-    BrokenBelief(change: "the Referer is refused", source: "sina", finding: "quotes.rows") {
+    BrokenCheck(change: "the Referer is refused", source: "sina", finding: "quotes.rows") {
       if case .quotes = $0.query { ($0.status, $0.text) = (403, "Kinsoku jikou desu!") }
     },
-    BrokenBelief(change: "separators are others", source: "sina", finding: "quotes.rows") {
+    BrokenCheck(change: "separators are others", source: "sina", finding: "quotes.rows") {
       if case .quotes = $0.query { $0.text = $0.text.replacing(",", with: "~") }
     },
   ]
@@ -76,17 +76,17 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
     others("its stamps are an hour ahead", finding: "quotes.clock") {
       $0[30] = $0[30].prefix(8) + "11" + $0[30].dropFirst(10)
     },
-    BrokenBelief(
+    BrokenCheck(
       change: "its dates are those of the day before", source: "tencent", finding: "quotes.date"
     ) {
       if case .quotes = $0.query { $0.text = $0.text.replacing("~20260710", with: "~20260709") }
     },
-    BrokenBelief(
+    BrokenCheck(
       change: "half of its batch is missing", source: "tencent", finding: "quotes.batch"
     ) {
       if case .quotes = $0.query { $0.text = $0.lines.prefix($0.lines.count / 2).joined() }
     },
-    BrokenBelief(
+    BrokenCheck(
       change: "its unknown symbols have a line", source: "tencent", finding: "quotes.unknown"
     ) {
       guard case .quotes = $0.query, let line = $0.lines.first(where: { $0.contains("sh60") })
@@ -95,7 +95,7 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
       $0.text += line.replacing(symbol, with: "sh605999")
         .replacing("~\(symbol.dropFirst(2))~", with: "~605999~")
     },
-    BrokenBelief(change: "its stamps stand still", source: "tencent", finding: "quotes.step") {
+    BrokenCheck(change: "its stamps stand still", source: "tencent", finding: "quotes.step") {
       guard case .quotes(let query) = $0.query, query.symbols.count == 1 else { return }
       $0.rewriteFields(separatedBy: "~") { $0[30] = $0[30].prefix(8) + "103710" }
     },
@@ -103,17 +103,17 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
 
   private static func others(
     _ change: String, finding: String, _ edit: @escaping @Sendable (inout [String]) -> Void
-  ) -> BrokenBelief {
-    BrokenBelief(change: change, source: "tencent", finding: finding) {
+  ) -> BrokenCheck {
+    BrokenCheck(change: change, source: "tencent", finding: finding) {
       if case .quotes = $0.query { $0.rewriteFields(separatedBy: "~", edit) }
     }
   }
 
   private static func quotes(
-    _ change: String, finding: String, at moment: ExaminedWorld.Moment = .session,
+    _ change: String, finding: String, at moment: CheckedWorld.Moment = .session,
     _ edit: @escaping @Sendable (inout [String]) -> Void
-  ) -> BrokenBelief {
-    BrokenBelief(change: change, source: "sina", finding: finding, moment: moment) {
+  ) -> BrokenCheck {
+    BrokenCheck(change: change, source: "sina", finding: finding, moment: moment) {
       if case .quotes = $0.query { $0.rewriteFields(edit) }
     }
   }
@@ -140,25 +140,25 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
       $0.replacing(#/"close":"[^"]*"/#, with: "\"close\":\"NaN\"")
     },
     bars("bars are null", finding: "bars.rows", of: .day1) { _ in "=(null);" },
-    BrokenBelief(change: "an average price is in cents", source: "alpaca", finding: "bars.units") {
+    BrokenCheck(change: "an average price is in cents", source: "alpaca", finding: "bars.units") {
       guard case .bars = $0.query else { return }
       $0.text = $0.text.replacing(#/"vw":([0-9.]+)/#) { "\"vw\":9\($0.1)" }
     },
-    BrokenBelief(change: "bars are of another month", source: "alpaca", finding: "bars.window") {
+    BrokenCheck(change: "bars are of another month", source: "alpaca", finding: "bars.window") {
       if case .bars = $0.query {
         $0.text = $0.text.replacing("\"t\":\"2026-07", with: "\"t\":\"2026-05")
       }
     },
-    BrokenBelief(change: "a page is HTML", source: "alpaca", finding: "bars.rows") {
+    BrokenCheck(change: "a page is HTML", source: "alpaca", finding: "bars.rows") {
       if case .bars = $0.query { $0.text = "<html></html>" }
     },
   ]
 
   private static func bars(
     _ change: String, finding: String, of timeframe: Timeframe,
-    at moment: ExaminedWorld.Moment = .session, _ edit: @escaping @Sendable (String) -> String
-  ) -> BrokenBelief {
-    BrokenBelief(change: change, source: "sina", finding: finding, moment: moment) {
+    at moment: CheckedWorld.Moment = .session, _ edit: @escaping @Sendable (String) -> String
+  ) -> BrokenCheck {
+    BrokenCheck(change: change, source: "sina", finding: finding, moment: moment) {
       guard case .newestBars(_, timeframe, _) = $0.query else { return }
       $0.text = edit($0.text)
     }
@@ -167,48 +167,48 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
   // MARK: - Factors, lists, calendars
 
   private static let recordChanges = [
-    BrokenBelief(change: "a factor is negative", source: "sina", finding: "factors") {
+    BrokenCheck(change: "a factor is negative", source: "sina", finding: "factors") {
       if case .factors = $0.query { $0.text = $0.text.replacing("\"f\":\"", with: "\"f\":\"-") }
     },
-    BrokenBelief(change: "the newest factor is not 1", source: "sina", finding: "factors") {
+    BrokenCheck(change: "the newest factor is not 1", source: "sina", finding: "factors") {
       guard case .factors(_, .qfq) = $0.query else { return }
       $0.text = $0.text.replacing("\"f\":\"1.0", with: "\"f\":\"2.0")
     },
-    BrokenBelief(change: "factors are gone", source: "sina", finding: "factors") {
+    BrokenCheck(change: "factors are gone", source: "sina", finding: "factors") {
       if case .factors = $0.query { ($0.status, $0.text) = (404, "Not Found") }
     },
-    BrokenBelief(change: "the calendar has ended", source: "sina", finding: "calendar") {
+    BrokenCheck(change: "the calendar has ended", source: "sina", finding: "calendar") {
       guard $0.query == .tradingDays else { return }
       $0.text = CalendarFile.file(CalendarFile.days.filter { $0.civil.year < 2026 })
     },
-    BrokenBelief(change: "a day is missing", source: "sina", finding: "calendar") {
+    BrokenCheck(change: "a day is missing", source: "sina", finding: "calendar") {
       guard $0.query == .tradingDays else { return }
       $0.text = CalendarFile.file(CalendarFile.days.filter { $0.description != "2026-07-08" })
     },
-    BrokenBelief(change: "a list is short", source: "sina", finding: "node/hs_a") {
+    BrokenCheck(change: "a list is short", source: "sina", finding: "node/hs_a") {
       if case .listCount = $0.query { $0.text = "\"1200\"" }
     },
-    BrokenBelief(change: "a page has half its rows", source: "sina", finding: "node/hs_bjs") {
+    BrokenCheck(change: "a page has half its rows", source: "sina", finding: "node/hs_bjs") {
       guard case .listPage = $0.query else { return }
       $0.text = $0.text.split(separator: "},").prefix(40).joined(separator: "},") + "}]"
     },
-    BrokenBelief(change: "a page is throttled", source: "sina", finding: "node/hs_a") {
+    BrokenCheck(change: "a page is throttled", source: "sina", finding: "node/hs_a") {
       if case .listPage = $0.query { $0.text = "null" }
     },
-    BrokenBelief(change: "a list is cut", source: "mairui", finding: "list.hslt") {
+    BrokenCheck(change: "a list is cut", source: "mairui", finding: "list.hslt") {
       $0.text = $0.text.split(separator: "},").prefix(1000).joined(separator: "},") + "}]"
     },
-    BrokenBelief(change: "the list of one exchange is cut", source: "mairui", finding: "list.bj") {
+    BrokenCheck(change: "the list of one exchange is cut", source: "mairui", finding: "list.bj") {
       guard case .list(let part) = $0.query, part.name == "bj" else { return }
       $0.text = $0.text.split(separator: "},").prefix(100).joined(separator: "},") + "}]"
     },
-    BrokenBelief(change: "known members are missing", source: "mairui", finding: "list.hslt") {
+    BrokenCheck(change: "known members are missing", source: "mairui", finding: "list.hslt") {
       $0.text = $0.text.replacing("\"dm\":\"60", with: "\"dm\":\"69")
     },
-    BrokenBelief(change: "a calendar is empty", source: "alpaca", finding: "calendar") {
+    BrokenCheck(change: "a calendar is empty", source: "alpaca", finding: "calendar") {
       if case .sessions = $0.query { $0.text = "[]" }
     },
-    BrokenBelief(change: "a session is on a weekend", source: "alpaca", finding: "calendar") {
+    BrokenCheck(change: "a session is on a weekend", source: "alpaca", finding: "calendar") {
       guard case .sessions = $0.query else { return }
       $0.text = $0.text.replacing("\"date\":\"2026-07-10\"", with: "\"date\":\"2026-07-11\"")
     },
@@ -217,22 +217,22 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
   // MARK: - Keys
 
   private static let keyChanges = [
-    BrokenBelief(change: "a licence is refused", source: "mairui", finding: "credentials") {
+    BrokenCheck(change: "a licence is refused", source: "mairui", finding: "credentials") {
       $0.text = "{\"code\":102}"
     },
-    BrokenBelief(change: "a quota is used up", source: "mairui", finding: "credentials") {
+    BrokenCheck(change: "a quota is used up", source: "mairui", finding: "credentials") {
       $0.text = "101"
     },
-    BrokenBelief(change: "a licence is the sample", source: "mairui", finding: "credentials") {
+    BrokenCheck(change: "a licence is the sample", source: "mairui", finding: "credentials") {
       $0.text = #"[{"dm":"000001.SZ","mc":"P","jys":"SZ"}]"#
     },
-    BrokenBelief(change: "a key is refused", source: "alpaca", finding: "credentials") {
+    BrokenCheck(change: "a key is refused", source: "alpaca", finding: "credentials") {
       ($0.status, $0.text) = (403, #"{"message":"forbidden."}"#)
     },
   ]
 }
 
-extension ExaminedWorld.Response {
+extension CheckedWorld.Response {
   /// With their line feeds.
   fileprivate var lines: [String] {
     text.split(separator: "\n").map { $0 + "\n" }
