@@ -57,10 +57,10 @@ extension Poller {
 
   /// Asks to be woken when something can next be done, if that is not asked for already.
   mutating func armWake() {
-    guard let at = [agenda.next?.due, agenda.recheckAt, pendingAt()].compactMap({ $0 }).min(),
-      at != agenda.wakeAt
+    guard let at = [upcoming.next?.due, upcoming.recheckAt, pendingAt()].compactMap({ $0 }).min(),
+      at != upcoming.wakeAt
     else { return }
-    agenda.wakeAt = at
+    upcoming.wakeAt = at
     actions.append(.wake(at: at))
   }
 

@@ -31,8 +31,8 @@ extension Poller {
     }
   }
 
-  /// What it is there for.
-  struct Duty: Sendable {
+  /// Whether it serves or is probed, and since when.
+  struct RoleState: Sendable {
     var phase = Phase.idle
     var role = Role.serving
     /// On the steady axis.
@@ -45,11 +45,11 @@ extension Poller {
   static let throttleMicrosecondsMin: Int64 = 12_000_000
 
   var phase: Phase {
-    get { duty.phase }
-    set { duty.phase = newValue }
+    get { roleState.phase }
+    set { roleState.phase = newValue }
   }
 
-  package var role: Role { duty.role }
+  package var role: Role { roleState.role }
 
   /// How many requests a sweep has.
   package var batchCount: Int { batching.plan.groups.count }
@@ -61,16 +61,16 @@ extension Poller {
 
   /// What is in flight is forgotten by whoever stands down: its answers count for nobody.
   mutating func take(_ role: Role, at now: Timestamp) {
-    guard role != duty.role else { return }
-    let before = duty.role
-    duty.role = role
+    guard role != roleState.role else { return }
+    let before = roleState.role
+    roleState.role = role
     if before == .serving {
       gate.probed(.none)
       pending = []
       inFlight = [:]
       sweeps.open = [:]
       groups.bisections = [:]
-      duty.probedAt = steady
+      roleState.probedAt = steady
     }
     if role == .serving { sweeps.isOwed = true }
     if phase == .running { advanceSlots(now) }
@@ -79,19 +79,19 @@ extension Poller {
   /// In a slot of one that does not serve.
   mutating func probe() {
     slot.wasAnswered = true
-    let isDue = duty.probedAt.map { steady >= $0.adding(seconds: Self.probeSeconds) } ?? true
+    let isDue = roleState.probedAt.map { steady >= $0.adding(seconds: Self.probeSeconds) } ?? true
     let isUnderWay = inFlight.values.contains { $0.pendingRequest.isProbe }
     guard role == .probed, isDue, !isUnderWay else { return }
     pending.removeAll { $0.isProbe }
     switch gate.admit() {
     case .open:
-      let group = duty.probes % batching.plan.groups.count
-      duty.probes += 1
+      let group = roleState.probes % batching.plan.groups.count
+      roleState.probes += 1
       pending.append(pendingRequest(.sample, group: UInt16(group)))
     case .probe: pending.append(pendingRequest(.probe, group: 0))
     case .refused: return
     }
-    duty.probedAt = steady
+    roleState.probedAt = steady
   }
 }
 

@@ -16,12 +16,12 @@ extension Poller {
   }
 
   mutating func findNext(_ now: Timestamp) {
-    agenda.next = nil
-    agenda.recheckAt = nil
+    upcoming.next = nil
+    upcoming.recheckAt = nil
     if role == .resting { return }
     switch schedule.nextSlot(after: now) {
-    case .slot(let slot): agenda.next = slot
-    case .none: agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
+    case .slot(let slot): upcoming.next = slot
+    case .none: upcoming.recheckAt = now.adding(seconds: Poller.recheckSeconds)
     }
   }
 
@@ -44,7 +44,7 @@ extension Poller {
 
   private func end(_ now: Timestamp) -> Timestamp {
     let longest = Poller.slotSecondsMax * 1_000_000
-    let left = agenda.next.map { $0.due.microseconds(since: now) } ?? longest
+    let left = upcoming.next.map { $0.due.microseconds(since: now) } ?? longest
     return Timestamp(microseconds: steady.microseconds + min(left, longest))
   }
 

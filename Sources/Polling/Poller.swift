@@ -122,7 +122,7 @@ package struct Poller: Sendable {
   }
 
   /// What comes next, on the wall clock.
-  struct Agenda: Sendable {
+  struct Upcoming: Sendable {
     var next: PollSlot?
     var recheckAt: Timestamp?
     var wakeAt: Timestamp?
@@ -135,7 +135,7 @@ package struct Poller: Sendable {
   var arrivals = ArrivalLearner()
   /// As given, in order.
   package internal(set) var symbols: [Symbol]
-  var duty = Duty()
+  var roleState = RoleState()
   var gate: HostGate
   var batching: Batching
   var groups = Groups()
@@ -143,7 +143,7 @@ package struct Poller: Sendable {
   var inFlight: [PollRequestID: InFlightRequest] = [:]
   var sweeps = Sweeps()
   var slot = CurrentSlot()
-  var agenda = Agenda()
+  var upcoming = Upcoming()
   /// The symbols that void every batch they are in; some of those polled, so that they are few.
   package internal(set) var quarantined: Set<Symbol> = []
   var actions: [Action] = []
@@ -187,7 +187,7 @@ package struct Poller: Sendable {
       advanceSlots(now)
     case .started: break
     case .woke where phase == .running:
-      agenda.wakeAt = nil
+      upcoming.wakeAt = nil
       advanceSlots(now)
     case .woke: break
     case .answered(let id, let outcome, let retryAfterSeconds):
@@ -197,10 +197,10 @@ package struct Poller: Sendable {
       replaceSymbols(symbols, at: now)
       if phase == .running { advanceSlots(now) }
     case .clockJumped:
-      agenda.wakeAt = nil
+      upcoming.wakeAt = nil
       if phase == .running { skipSlot(now) }
     case .responseWanted(let seconds):
-      let isSoon = agenda.next.map { $0.due <= now.adding(seconds: seconds) } ?? false
+      let isSoon = upcoming.next.map { $0.due <= now.adding(seconds: seconds) } ?? false
       if phase == .running, role == .serving, !isSoon, inFlight.isEmpty {
         sweeps.isOwed = true
         advanceSlots(now)
