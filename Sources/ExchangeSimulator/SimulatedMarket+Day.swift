@@ -185,7 +185,8 @@ extension SimulatedMarket {
     }
   }
 
-  /// The heartbeat: an index is stamped at every publication while its exchange publishes.
+  /// The index that serves as reference is stamped at every publication while its exchange
+  /// publishes.
   private mutating func moveIndexStamps(_ exchange: Exchange) {
     guard Grid.isPublication(second, phase: 0) else { return }
     restamp { $0.isIndex && $0.exchange == exchange }

@@ -87,7 +87,7 @@ extension QuoteStage {
           in: &response)
         continue
       }
-      // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
+      // The reference symbol is in every group, to date it; only group 0 counts for the instrument.
       if response.group != 0, index == referenceIndex { continue }
       observe(
         place, index: index, watermark: watermark ?? quoteBatch.quotes[place].quote.at,

@@ -91,7 +91,7 @@ struct ArrivalLearner: Sendable {
 }
 
 extension ArrivalLearner.Group {
-  /// The heartbeat at place 0 rides in every group: it is not counted.
+  /// The reference symbol, at place 0, is in every group: it is not counted.
   fileprivate mutating func take(_ response: ArrivedRows) -> (timely: Int, late: Int) {
     var (timely, late) = (0, 0)
     for place in rows.indices.dropFirst() {

@@ -1,16 +1,16 @@
 // Which symbols are asked for together.
 //
-// Every batch begins with the heartbeat, an index that moves all day: its stamp proves how far the
-// whole answer reaches. A symbol keeps its group when others come and go, because an answer is
-// compared with the one its group gave before: an unchanged poll must stay recognisable.
+// Every batch begins with the reference symbol, an index that moves all day: its stamp proves how
+// far the whole answer reaches. A symbol keeps its group when others come and go, because an answer
+// is compared with the one its group gave before: an unchanged poll must stay recognisable.
 import Market
 
 /// Symbols in numbered groups.
 package struct BatchPlan: Sendable {
   package let referenceSymbol: Symbol
-  /// The heartbeat included.
+  /// The reference symbol included.
   package let symbolsMax: Int
-  /// The symbols of each group, without the heartbeat.
+  /// The symbols of each group, without the reference symbol.
   package private(set) var groups: [[Symbol]] = []
 
   /// What clients have sent in one request for twelve years (docs/sources/sina.md#requests).
@@ -18,7 +18,7 @@ package struct BatchPlan: Sendable {
 
   /// - Precondition: `symbolsMax` is at least 2.
   package init(_ symbols: [Symbol], referenceSymbol: Symbol, symbolsMax: Int = symbolsMaxDefault) {
-    precondition(symbolsMax >= 2, "a batch is the heartbeat and at least one more")
+    precondition(symbolsMax >= 2, "a batch is the reference symbol and at least one more")
     self.referenceSymbol = referenceSymbol
     self.symbolsMax = symbolsMax
     replace(with: symbols)
@@ -38,14 +38,14 @@ package struct BatchPlan: Sendable {
     let symbolsMin = (wanted.count + Self.groupsMax - 1) / Self.groupsMax
     fill(with: added, room: max(symbolsMax - 1, symbolsMin))
     while groups.last?.isEmpty == true { groups.removeLast() }
-    // The heartbeat alone is a batch too, if it was asked for.
+    // The reference symbol alone is a batch too, if it was asked for.
     if groups.isEmpty, symbols.contains(referenceSymbol) { groups = [[]] }
   }
 
   /// The last number is that of probes.
   private static let groupsMax = Int(UInt16.max)
 
-  /// - Parameter room: in a group, without the heartbeat.
+  /// - Parameter room: in a group, without the reference symbol.
   private mutating func fill(with added: [Symbol], room: Int) {
     var rest = added[...]
     for index in groups.indices where !rest.isEmpty {
@@ -59,7 +59,7 @@ package struct BatchPlan: Sendable {
     }
   }
 
-  /// The batch of a group as it is sent, without what is left out: the heartbeat first.
+  /// The batch of a group as it is sent, without what is left out: the reference symbol first.
   package func batch(_ group: UInt16, without excluded: Set<Symbol> = []) -> [Symbol] {
     let symbols = groups[Int(group)]
     return [referenceSymbol]

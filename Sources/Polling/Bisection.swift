@@ -2,16 +2,16 @@
 //
 // One malformed symbol makes Sina answer a batch of 800 with `FAILED`
 // (docs/sources/sina.md#lines-and-refusals). The batch is halved until the culprit stands alone.
-// First a control: the heartbeat alone. If that is refused too, it is the source that refuses, not
-// a token, and nothing is halved: a real client once wiped 5,367 names by believing otherwise. Then
-// the smaller left half is asked; if it is good, the culprit is in the other one, which need not be
-// asked as a whole. A symbol is condemned only by an answer to itself. So one culprit among n costs
-// at most 2·log2(n) + 2 requests.
+// First a control: the reference symbol alone. If that is refused too, it is the source that
+// refuses, not a token, and nothing is halved: a real client once wiped 5,367 names by believing
+// otherwise. Then the smaller left half is asked; if it is good, the culprit is in the other one,
+// which need not be asked as a whole. A symbol is condemned only by an answer to itself. So one
+// culprit among n costs at most 2·log2(n) + 2 requests.
 import Market
 
 /// The search through one poisoned batch.
 struct Bisection: Sendable {
-  /// Symbols to ask for, the heartbeat to be put before them; none is the control.
+  /// Symbols to ask for, the reference symbol to be put before them; none is the control.
   struct Part: Sendable, Hashable {
     fileprivate(set) var symbols: [Symbol]
     /// The other half, not asked for yet.

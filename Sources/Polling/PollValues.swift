@@ -15,7 +15,7 @@ package struct PollRequest: Sendable, Hashable {
     case sweep
     /// Whether a ban is over.
     case probe
-    /// Part of a poisoned batch, or the heartbeat as its control.
+    /// Part of a poisoned batch, or the reference symbol as its control.
     case search
   }
 
@@ -23,7 +23,7 @@ package struct PollRequest: Sendable, Hashable {
   package let purpose: Purpose
   /// Stable as long as the symbols are: the key of what the group answered before.
   package let group: UInt16
-  /// The heartbeat first.
+  /// The reference symbol first.
   package let symbols: [Symbol]
   /// The grid moment whose snapshot is wanted.
   package let slot: Timestamp

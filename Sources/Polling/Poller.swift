@@ -68,7 +68,7 @@ package struct Poller: Sendable {
 
   struct InFlightRequest: Sendable {
     let pendingRequest: PendingRequest
-    /// Without the heartbeat.
+    /// Without the reference symbol.
     let symbols: ArraySlice<Symbol>
     /// On the steady axis.
     let expiresAt: Timestamp

@@ -37,7 +37,7 @@ let footprintSection = BenchSection(
 private enum FootprintBench {
   /// When the certificates have been written.
   static let dayEnd = Session.afterHoursClose + 7 * 60
-  /// The heartbeat rides in each.
+  /// The reference symbol is in each.
   private static let batchMax = 800
   private static let lookMicroseconds: useconds_t = 200_000
 

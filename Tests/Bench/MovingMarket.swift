@@ -27,7 +27,7 @@ struct MovingMarket {
       rows[place].time = Self.clock(second)
     }
     lines = rows.map { SinaSweep.line($0) }
-    // As the poller asks: the heartbeat first in every batch.
+    // As the poller asks: the reference symbol first in every batch.
     for start in stride(from: 1, to: Self.instruments, by: Self.batch - 1) {
       let end = min(start + Self.batch - 1, Self.instruments)
       batches.append([0] + Array(start..<end))
@@ -37,7 +37,8 @@ struct MovingMarket {
     }
   }
 
-  /// Three seconds pass, and so many of the lines change, the heartbeat's always unless none does.
+  /// Three seconds pass, and so many of the lines change, the reference symbol's always unless none
+  /// does.
   mutating func advance(changing share: Double) {
     second += 3
     if second > Session.morningClose - 3, second < Session.afternoonOpen {

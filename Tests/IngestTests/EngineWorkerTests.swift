@@ -31,7 +31,7 @@ import Transport
     return (SimulatedWorld(exchange, instead: instead), history)
   }
 
-  /// Mairui's lists and Alpaca's bars, beside the heartbeat alone.
+  /// Mairui's lists and Alpaca's bars, beside the reference symbol alone.
   private func everything(
     _ world: SimulatedWorld, _ history: SimulatedHistory, from start: Timestamp, to end: Timestamp
   ) throws -> WorkerRun {
@@ -104,9 +104,9 @@ import Transport
     _ = try await run.run(feeds.sink, stored: stored)
     let listed = try #require(feeds.current.lists.first { $0.part == "hslt" }).decidedAt
     #expect(feeds.current.mark(ghost)?.delistedAt == listed.shanghaiDay)
-    let (ghosts, heartbeat) = await (world.polledLast[ghost], world.polledLast[run.symbols[0]])
+    let (ghosts, reference) = await (world.polledLast[ghost], world.polledLast[run.symbols[0]])
     #expect(try #require(ghosts) <= listed)
-    #expect(try #require(heartbeat) > listed)
+    #expect(try #require(reference) > listed)
   }
 
   @Test func `journals a licence's use ahead of the answer it pays for`() async throws {

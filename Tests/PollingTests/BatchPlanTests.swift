@@ -5,7 +5,7 @@ import Testing
 @testable import Polling
 
 @Suite struct BatchPlanTests {
-  @Test func `a whole market is seven batches with the heartbeat first`() {
+  @Test func `a whole market is seven batches with the reference symbol first`() {
     let plan = BatchPlan([referenceSymbol()] + symbols(5_400), referenceSymbol: referenceSymbol())
     #expect(plan.groups.count == 7)
     for group in plan.groups.indices {
@@ -35,7 +35,7 @@ import Testing
     #expect(plan.groups == [symbols(3)])
   }
 
-  @Test func `the heartbeat alone is a batch, nothing is none`() {
+  @Test func `the reference symbol alone is a batch, nothing is none`() {
     #expect(
       BatchPlan([referenceSymbol()], referenceSymbol: referenceSymbol()).batch(0) == [
         referenceSymbol()

@@ -178,7 +178,7 @@ import Testing
     #expect(bench.requests.last?.request.symbols == [referenceSymbol()] + symbols(5))
   }
 
-  @Test func `a source that refuses even the heartbeat is not bisected`() {
+  @Test func `a source that refuses even the reference symbol is not bisected`() {
     var bench = started(poller(symbols: 799))
     bench.run(untilElapsedSeconds: 30) { _, _ in Reply(outcome: .poisoned) }
     #expect(bench.requests.count == 3)
