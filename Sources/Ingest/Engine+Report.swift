@@ -13,7 +13,7 @@ extension Engine {
     let now = now
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }
-    report.usEquities = pipeline.recorded.latest.values.sorted { $0.symbol < $1.symbol }
+    report.latestBars = pipeline.recorded.latest.values.sorted { $0.symbol < $1.symbol }
     report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, at: now) }
     report.isStopping = waiting.isStopping
     report.backlog = backlog

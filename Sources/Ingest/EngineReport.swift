@@ -11,7 +11,7 @@ package struct EngineReport: Sendable {
   package var counters: PipelineCounters
   package var snapshots: [Snapshot] = []
   /// The last minute of each series of recorded bars, by symbol.
-  package var usEquities: [Candle] = []
+  package var latestBars: [Candle] = []
   package var sources: [SourceReport] = []
   package var isStopping = false
   package var backlog = Backlog()

@@ -40,7 +40,7 @@ extension Pipeline {
     case .listPage(let part, let page):
       guard let whole = collect(list, page: page, of: part, in: feedRequest) else { return }
       offer(whole.list, part: part, missing: whole.missing, in: entry, into: &found)
-    case .names: nameUSEquities(list)
+    case .names: nameRecordedBars(list)
     default: break
     }
   }
@@ -109,8 +109,8 @@ extension Pipeline {
       name: instrument.name.isEmpty ? nil : instrument.name)
   }
 
-  /// America lists ten thousand: only what is recorded gets its name.
-  private mutating func nameUSEquities(_ list: InstrumentList) {
+  /// A list of the US market has ten thousand rows: only series that are recorded get their names.
+  private mutating func nameRecordedBars(_ list: InstrumentList) {
     let names = Dictionary(
       list.rows.map { ($0.symbol, $0.name) }, uniquingKeysWith: { first, _ in first })
     for known in recorded.series.sorted(by: { $0.symbol < $1.symbol }) {

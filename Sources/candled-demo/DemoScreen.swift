@@ -118,7 +118,7 @@ actor DemoScreen {
     }
     snapshot.quotes =
       report.snapshots.map { DemoQuote($0, at: report.now) }
-      + report.usEquities.prefix(DemoScreen.usEquitiesMax).map { DemoQuote($0) }
+      + report.latestBars.prefix(DemoScreen.usEquitiesMax).map { DemoQuote($0) }
     return snapshot
   }
 
