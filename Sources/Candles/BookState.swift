@@ -49,7 +49,7 @@ extension CandleBook {
     }
   }
 
-  /// Of a few sources, each with as many groups as it can number.
+  /// The groups of a few sources, each with as many as it can number.
   private static let watermarksMax = 4 * (Int(UInt16.max) + 1)
 
   /// Restores the book as a whole; call it before the instruments.
@@ -127,7 +127,7 @@ extension Int64 {
   init(folded: UInt64) { self = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1) }
 }
 
-/// As bytes: low seven bits first, and the highest bit says that more follow.
+/// The number as bytes: low seven bits first, and the highest bit says that more follow.
 extension UInt64 {
   @inline(__always)
   func encode(_ put: (UInt8) -> Void) {
@@ -222,8 +222,8 @@ struct StateWriter: StateSink {
 /// What a day is written for.
 enum DayForm {
   case whole
-  /// To be compared number by number: every day has as many. What grows without a booking is left
-  /// out: how far it is proven, and its last stamp.
+  /// A form to compare number by number: every day has as many. What grows without a booking is
+  /// left out: how far it is proven, and its last stamp.
   case difference
 }
 
@@ -233,7 +233,7 @@ enum DayPart: CaseIterable {
 }
 
 extension FormingCandle {
-  /// As many as `write` puts of one that moved.
+  /// How many numbers `write` puts of a candle that moved.
   static let numbers: UInt64 = 18
 
   /// Numbers that follow from the day's are written as the difference, which is mostly zero.
@@ -351,7 +351,7 @@ extension InstrumentDay {
     MinuteTotals(last: booked.last, volume: sums.minuteVolume, turnover: sums.minuteTurnover)
   }
 
-  /// Of a minute before the current one, which in a difference moves with none of them.
+  /// The totals of a minute before the current one, which in a difference moves with none of them.
   @inline(__always)
   func pastTotals(as form: DayForm) -> MinuteTotals {
     form == .whole ? minuteTotals : MinuteTotals()

@@ -343,7 +343,7 @@ extension CandleBook {
 }
 
 extension Checkpoint {
-  /// For how much trading time since then somebody looked.
+  /// The trading time since then in which the instrument was watched.
   fileprivate func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
     let first = hours.tradingSeconds(before: state.coverage.aliveThrough)
     let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
@@ -355,7 +355,7 @@ extension Checkpoint {
 }
 
 extension HeldRow {
-  /// Only what the next row is compared with: no response counts for it yet.
+  /// The row as one that only the next row is compared with: no response counts for it yet.
   var uncounted: HeldRow {
     var row = self
     row.responses = 0
@@ -388,7 +388,7 @@ extension TradingHours {
     return Int64(max(min(clock.secondOfDay(at: later), breakSeconds.upperBound) - from, 0))
   }
 
-  /// Of a gap's span, from the day's first second of trading.
+  /// The trading seconds of a gap's span, from the day's first second of trading.
   func tradingSeconds(of gap: Gap) -> Range<Int> {
     let (from, to) = (gap.from, gap.to)
     let first = tradingSeconds(before: clock.second(of: from, on: gap.tradingDay))

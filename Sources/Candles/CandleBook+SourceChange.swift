@@ -29,7 +29,7 @@ extension CandleBook {
 }
 
 extension HeldRow {
-  /// Its stamp says nothing about the stamps that come.
+  /// The row of another source: its stamp says nothing about the stamps that come.
   fileprivate var uncountedOfAnotherSource: HeldRow {
     var head = uncounted
     head.quote.secondOfDay = 0

@@ -15,7 +15,7 @@ struct DayProgress: Sendable, Hashable {
 
 /// Instruments whose day was over before its last timers were: the first rows of the next one came.
 struct EarlyClosings: Sendable, Hashable {
-  /// Of the day's last minute.
+  /// The tally of the day's last minute.
   var tally = Tally()
   var closed = 0
   var residuals = 0
@@ -91,7 +91,7 @@ extension CandleBook {
     }
   }
 
-  /// Those not carried out yet.
+  /// The timers that are not carried out yet.
   private func timersDue(on day: TradingDay) -> ArraySlice<Timer> {
     let done = rules.hours.clock.second(of: timersDoneThrough, on: day)
     var low = 0

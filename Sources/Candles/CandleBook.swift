@@ -8,7 +8,7 @@ import Market
 /// decides when waiting ends.
 package struct CandleBook: Sendable {
   package let rules: CandleRules
-  /// Of the source whose quotes are booked, for events.
+  /// The name of the source whose quotes are booked, for events.
   package var sourceName: String
   /// May reach further than at the beginning, never say otherwise of a day.
   package var calendar: TradingCalendar {
@@ -17,9 +17,10 @@ package struct CandleBook: Sendable {
   private var plausibility: Plausibility
   let timers: [Timer]
   var instruments: [Entry] = []
-  /// By the same indexes. Apart, for most rows need no more than their entry.
+  /// What each instrument remembers, by the same indexes. Apart, for most rows need no more than
+  /// their entry.
   var memories: [DayMemory] = []
-  /// By the same indexes, of the few that have one.
+  /// The disputes of the few instruments that have one, by the same indexes.
   var disputes: [Int: Dispute] = [:]
   private var indexes: [Symbol: Int] = [:]
   var watermarks = GroupWatermarks()
@@ -104,7 +105,7 @@ package struct CandleBook: Sendable {
     /// Taken; `stateChanged` if a restart would need to know.
     case accepted(stateChanged: Bool)
     case rejected(RejectionReason, detail: String)
-    /// Not booked yet: it contradicts what is known, and may be right.
+    /// The row is not booked yet: it contradicts what is known, and may be right.
     case held(RejectionReason, detail: String)
   }
 
@@ -228,7 +229,7 @@ extension CandleBook {
       receivedAt: receivedAt, joined: joined)
   }
 
-  /// Out of line: most rows are exact, and must pay for no copy.
+  /// Kept out of line: most rows are exact, and must pay for no copy.
   @inline(never)
   private mutating func takeInexact(
     _ quote: Quote, hasRefreshStamp: Bool, trading: TradingState, at index: Int, watermark: Int,
@@ -363,7 +364,7 @@ struct GroupWatermarks: Sendable, Hashable {
 
   private static let numberBits: UInt32 = 16
 
-  /// Of which source, and which of its groups.
+  /// The rank of the source that a group is of, and the group's number there.
   private static func place(of group: UInt32) -> (rank: Int, number: Int) {
     (Int(group >> numberBits), Int(group & (1 << numberBits - 1)))
   }
@@ -384,7 +385,7 @@ struct GroupWatermarks: Sendable, Hashable {
 
   var newest: Timestamp? { all.map(\.stamp).max() }
 
-  /// Those that have one, in order.
+  /// The groups that have a stamp, in order.
   var all: [(group: UInt32, stamp: Timestamp)] {
     stampsByRank.enumerated().flatMap { rank, stamps in
       stamps.enumerated().compactMap { number, stamp in

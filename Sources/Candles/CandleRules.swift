@@ -38,7 +38,7 @@ package struct CandleRules: Sendable {
   package var lagSecondsMax: Int64 { 15 }
   /// How long after a correction the replaced readings may come back and undo it.
   package var undoSecondsMax: Int64 = 60
-  /// Of the market whose quotes are booked.
+  /// The hours of the market whose quotes are booked.
   package internal(set) var hours = TradingHours.mainlandChina
   /// Whose candles they become.
   package internal(set) var source = Source.live

@@ -6,7 +6,7 @@ import Market
 /// How far the day is proven and its last stamp are written whole: they grow with every answer.
 struct DifferenceWriter: StateSink {
   private var writer: StateWriter
-  /// Of the day that was written last.
+  /// The numbers of the day that was written last.
   private let numbers: UnsafeMutableBufferPointer<UInt64>
   private var place = 0
   private var equal: UInt64 = 0

@@ -36,7 +36,7 @@ struct Dispute: Sendable {
 
 /// A row that was not booked yet.
 struct HeldRow: Sendable {
-  /// Without its book of orders, after a restart.
+  /// The row as it came; without its book of orders after a restart.
   var quote: Quote
   var trading: TradingState
   /// When it was true, second of the day.

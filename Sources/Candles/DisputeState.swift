@@ -3,7 +3,7 @@ import Market
 /// Disputes as bytes.
 
 extension Gap {
-  /// As many as `InstrumentDay.write` puts.
+  /// How many numbers `InstrumentDay.write` puts.
   static let numbers: UInt64 = 7
 }
 

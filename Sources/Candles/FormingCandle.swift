@@ -2,7 +2,7 @@ import Market
 
 /// One minute of one instrument while it takes shape.
 struct FormingCandle: Sendable, Hashable {
-  /// As `TradingHours` numbers them.
+  /// The minute's number, as `TradingHours` counts them.
   var minute: Int
   /// The price that stood when the minute began: what a minute without trades is flat at.
   var basis: ExactDecimal

@@ -8,7 +8,7 @@ import Market
 struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
   let day: TradingDay
-  /// Of its market's clock, ahead of UTC. Fits beside the day.
+  /// How far the clock of its market is ahead of UTC. Fits beside the day.
   private let offsetSeconds: Int32
 
   var coverage: Coverage
@@ -38,7 +38,7 @@ struct InstrumentDay: Sendable, Hashable {
   struct Limits: Sendable, Hashable {
     /// Prices beyond the legal band were confirmed: it does not hold today.
     var isBandUnknown = false
-    /// Those that the exchange states were held against our own table.
+    /// Whether the limits that the exchange states were compared with our own table.
     var areCompared = false
   }
 

@@ -2,8 +2,9 @@ import Market
 
 /// The delivered bars of one day, by minute, and how a span of minutes is filled from them.
 
-/// At most one bar a minute. Sina's 238 leave out the closing auction's first two minutes, whose
-/// trades are in the bar that ends 15:00; a bar that ends 09:30 is the opening auction's.
+/// The bars of a day, at most one a minute. Sina's 238 leave out the closing auction's first two
+/// minutes, whose trades are in the bar that ends 15:00; a bar that ends 09:30 is the opening
+/// auction's.
 struct BarDay: Sendable {
   private(set) var minutes: [Candle?]
   let dayBar: Candle?
@@ -72,7 +73,7 @@ extension Reconciliation {
   /// Minutes of a span as the bars tell them.
   struct Filling: Sendable {
     var candles: [(minute: Int, candle: Candle)] = []
-    /// Of the span's money, what no minute got.
+    /// The part of the span's money that no minute got.
     var turnoverLeft = ExactDecimal.zero
   }
 
@@ -144,7 +145,7 @@ extension Candle {
   /// indexes have four.
   private static let barPlaces: UInt8 = 3
 
-  /// The same minute, before it was rounded.
+  /// Whether it is the same minute, before it was rounded.
   fileprivate func isFiner(than bar: Candle) -> Bool {
     func isFiner(_ ours: ExactDecimal, than theirs: ExactDecimal) -> Bool {
       theirs.scale >= Self.barPlaces && ours.rounded(places: theirs.scale) == theirs

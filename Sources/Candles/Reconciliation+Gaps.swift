@@ -204,7 +204,7 @@ extension Reconciliation {
     return try bar.volume == volume + (certificate?.afterHoursVolume ?? .zero)
   }
 
-  /// Up to when our own account reaches; nil if we have none.
+  /// The second up to which our own totals reach; nil if we have none.
   private var seenThroughSecond: Int? {
     if let close = gaps.first(where: { $0.gap.cause == .unseenClose }) {
       // Whoever looked on after the close may still have missed its print.

@@ -73,7 +73,8 @@ extension Reconciliation {
     return outcome
   }
 
-  /// With the fixed-price session or without, if only one of the two can be the day's.
+  /// The volume of the day's bar, with the fixed-price session or without, if only one of the two
+  /// can be the day's.
   private func volumeOfDayBar(beyond known: Totals) throws(ExactDecimalError) -> ExactDecimal? {
     guard let bar = bars.dayBar else { return nil }
     var volumes: Set<ExactDecimal> = []

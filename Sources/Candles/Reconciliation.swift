@@ -25,7 +25,7 @@ package struct Reconciliation: Sendable {
   package let day: TradingDay
   let hours: TradingHours
   let source: Source
-  /// By minute.
+  /// The stored candles by minute.
   var stored: [Candle?]
   let gaps: [OpenGap]
   var certificate: DayCertificate?

@@ -23,7 +23,7 @@ struct RunningTotals: Sendable, Hashable {
     self.previousClose = previousClose
   }
 
-  /// Of rounded totals the least that they may be.
+  /// The totals of a row; where they are rounded, the least that they may be.
   init(_ quote: Quote) {
     self.init(
       second: Int(quote.secondOfDay), volume: .zero, turnover: .zero, high: quote.high,
@@ -75,7 +75,7 @@ struct RunningTotals: Sendable, Hashable {
         "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
   }
 
-  /// Out of line: most rows are exact.
+  /// Kept out of line: most rows are exact.
   @inline(never)
   private func objection(toRounded quote: Quote, rules: CandleRules) -> Objection? {
     var row = quote.bounded(after: self)

@@ -5,7 +5,7 @@ import Market
 struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
-  /// Of the market whose days these are.
+  /// The hours of the market whose days these are.
   let hours: TradingHours
 
   /// The byte to be read next.
@@ -14,7 +14,7 @@ struct StateReader {
   /// How many minutes of a day are this or that.
   var minuteCounts: ClosedRange<Int> { 0...hours.minutesPerDay }
   static let secondsOfDay = 0...LocalClock.secondsPerDay
-  /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
+  /// The days to the year 2243: a day further on is no day, and its arithmetic would overflow.
   private static let daysMax = 100_000
   private static let microsecondsMax = Int64(daysMax) * 86_400 * 1_000_000
 

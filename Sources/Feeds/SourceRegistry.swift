@@ -79,7 +79,7 @@ package enum SourceRegistry {
 }
 
 extension Source {
-  /// As stored and shown: `alpaca_iex`; the code where no source has it.
+  /// The name as stored and shown: `alpaca_iex`; the code where no source has it.
   package var name: String { SourceRegistry.entry(of: self)?.name ?? "source_\(rawValue)" }
 
   package init?(name: String) {

@@ -4,8 +4,8 @@ import Feeds
 import Market
 import Polling
 
-/// From a page of ready-made bars to what the store makes of them: an A-share's minutes are held
-/// against its day's account, everything else is delivered as it is.
+/// What the store makes of a page of ready-made bars: an A-share's minutes are compared with its
+/// day's certificate, everything else is delivered as it is.
 extension BarBatch {
   /// A bar younger than this may still be written by its source.
   private static let unfinishedSeconds: Int64 = 5
@@ -81,7 +81,7 @@ extension TradingDay {
 }
 
 extension PageWalk {
-  /// As many bars as the query's symbols can have.
+  /// A walk through the pages of a query, bounded by the bars that its symbols can have.
   package init(_ query: BarsQuery, from source: Source) {
     let minutes = Int(query.end.seconds - query.start.seconds) / 60
     self.init(rows: minutes * query.symbols.count, pageRows: source.pageBarsMax)

@@ -48,23 +48,23 @@ struct BarsWorker: SourceWorker {
   private static let calendarDaysBack = 10
   private static let calendarDaysAhead = 30
   private static let refreshDays = 7
-  /// As many are named of those that a list lacks.
+  /// How many of the symbols that a list lacks are named.
   private static let missingNamedMax = 20
-  /// From a failure to the next try, if no minute ends earlier.
+  /// The pause from a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
   var hours: BarsHours { plan.configuration.hours }
 
   var delaySeconds: Int64 { plan.configuration.delaySeconds }
 
-  /// Up to when the bars are read that are asked for.
+  /// The moment up to which all requested bars are read.
   var barsThrough: Timestamp? { plan.through }
 
   var name: String { definition.workerName }
 
   private var title: String { definition.title }
 
-  /// Its calendar and names are of no series.
+  /// The source of its calendar and names, which are of no series.
   private var reference: Source { definition.mainSeries }
 
   init(
@@ -129,7 +129,8 @@ struct BarsWorker: SourceWorker {
       into: &actions)
   }
 
-  /// Of thousands, those of the instruments that bars were asked for: after the first of them.
+  /// Requests the names of all instruments, of which only those with bars are kept: after the first
+  /// bars.
   private mutating func askForNames(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = day(at: now)
     guard definition.hasNames, today >= namesDue else { return }
@@ -164,7 +165,7 @@ struct BarsWorker: SourceWorker {
     work(.enqueued([PacedJob(feedRequest, priority: 0)]), at: now, into: &actions)
   }
 
-  /// Once for each thing that is wrong.
+  /// Logs each thing that is wrong once.
   private mutating func complain(
     _ sentence: String, of topic: Topic, into actions: inout [WorkerAction]
   ) {

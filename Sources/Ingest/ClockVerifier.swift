@@ -45,7 +45,7 @@ struct ClockVerifier: Sendable {
   private(set) var offset: Int64
   /// An answer of the exchange has agreed with us since we last believed the wall clock.
   private(set) var isProven = false
-  /// On the steady clock.
+  /// When it began, on the steady clock.
   private let beganAt: Timestamp
   /// A jump under suspicion: the wall clock's offset, and since when.
   private var doubt: (wall: Int64, since: Timestamp)?
@@ -62,7 +62,7 @@ struct ClockVerifier: Sendable {
   static let dateToleranceMicroseconds: Int64 = 300 * 1_000_000
   /// Two dates of one second's resolution that were under way for some seconds agree within this.
   static let agreementMicroseconds: Int64 = 10 * 1_000_000
-  /// From question to answer: longer, and the date may be of any moment between.
+  /// The longest time from request to response that proves a date: it may be of any moment between.
   static let promptMicrosecondsMax: Int64 = 5 * 1_000_000
   /// Proven time is only corrected by dates that kept contradicting it for so long: one node of a
   /// network with a wrong clock does not.

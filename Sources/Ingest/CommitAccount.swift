@@ -12,9 +12,9 @@ package struct CommitAccount: Sendable {
   /// Real time of the last commit, and of the last answer in it.
   package var lastAt: Timestamp?
   package var answeredAt: Timestamp?
-  /// From a commit's start to its end.
+  /// The time from a commit's start to its end.
   package var duration = Latency()
-  /// From the last byte of the answers in a commit to its end.
+  /// The time from the last byte of the responses in a commit to its end.
   package var lag = Latency()
   package var rows = RowCounts()
   /// Why rows were refused, the last time that was logged.
@@ -83,7 +83,7 @@ package struct StoreAccount: Sendable {
   package var candlesReclustered: Int64 = 0
   /// Used share of the server's notification queue; nil where it is not known.
   package var notificationQueue: ExactDecimal?
-  /// As they were found last.
+  /// The replicas as they were found last.
   package var replicas: [ReplicaLink] = []
 
   package struct Fault: Sendable, Hashable {

@@ -6,7 +6,7 @@ import Polling
 /// What an engine is told of the configuration, when it is made and after each reload: the same
 /// values by the same functions.
 extension Daemon {
-  /// As many as the poller calls a source stalled after.
+  /// The slots after which the poller calls a source stalled.
   private static let slotsStaleMax: Int64 = 5
   private static let phaseSpreadMilliseconds = 300
 

@@ -19,7 +19,7 @@ package struct Daemon: Sendable {
   /// What holds now: a reload replaces it.
   let inForce: Locked<ValidatedConfiguration>
   let log: Logger
-  /// Given for a simulation that shares its clock with an exchange in the same process.
+  /// The clock; given for a simulation that shares it with an exchange in the same process.
   let clock: EngineClock
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
@@ -41,7 +41,7 @@ package struct Daemon: Sendable {
     self.init(configuration: configuration, clock: clock, state: state, log: log)
   }
 
-  /// Of a configuration that nothing is to be said against.
+  /// The daemon of a configuration without a problem.
   package init(
     configuration: ValidatedConfiguration, clock: EngineClock? = nil,
     state: DaemonState = DaemonState(), log: Logger
@@ -192,7 +192,7 @@ extension UniverseLimits {
 }
 
 extension EngineClock {
-  /// As configured.
+  /// The clock as configured.
   package init(_ settings: Settings) {
     let start = settings.clockStart ?? EngineClock.realNow()
     switch settings.clockMode {

@@ -20,8 +20,8 @@ package struct DaemonReport: Sendable {
   package var process = ProcessReport.none
   package var storeConnects = 0
   package var takeovers = 0
-  /// Since when the database cannot be asked for the lease, to take it or to renew it; nil while
-  /// it answers.
+  /// The moment since which the database cannot be asked for the lease, to take it or to renew it;
+  /// nil while it answers.
   package var storeAwaySince: Timestamp?
 
   package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }

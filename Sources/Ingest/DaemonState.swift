@@ -45,7 +45,7 @@ package struct ReloadOutcome: Sendable, Hashable {
   package var at: Timestamp
   /// The first problem's sentence; nil if the new configuration is in force.
   package var problem: String?
-  /// Since the start, this one included.
+  /// The reloads since the start, this one included.
   package var accepted: Int
   package var refused: Int
   /// Settings whose old values stay in force until a restart.

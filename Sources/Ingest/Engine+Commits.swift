@@ -25,7 +25,7 @@ extension CommitSink {
 /// The commit under way, and when to try again.
 struct CommitState {
   var commit: Commit?
-  /// Of the last answer whose rows are in no commit yet, on the steady clock.
+  /// When the last response came whose rows are in no commit yet, on the steady clock.
   var receivedSteady: Timestamp?
   /// Real time of the last answer that went into it, and the steady clock's.
   var answeredAt: Timestamp?
@@ -37,13 +37,13 @@ struct CommitState {
   var retryAt: Timestamp?
   /// When rows that wait for the rest of their sweep wait no longer.
   var commitDue: Timestamp?
-  /// Since the store last took a commit.
+  /// The faults that were logged since the store last took a commit.
   var loggedFaults = Once<String>()
-  /// Since a month was last put in order.
+  /// The faults that were logged since a month was last put in order.
   var reclusteringFaults = Once<String>()
   /// The day of the commits whose changes were pruned last.
   var prunedOn: TradingDay?
-  /// After pruning has failed: not before this on the steady clock.
+  /// The moment on the steady clock before which pruning is not tried again after it has failed.
   var pruneAgainAt: Timestamp?
   /// Workers whose health changed, by their places.
   var staleHealth: Set<Int> = []
@@ -55,7 +55,7 @@ struct CommitState {
 private let retryMillisecondsMin: Int64 = 100
 /// A store that comes back has its first commit within two seconds.
 private let retryMillisecondsMax: Int64 = 1_000
-/// Between two connects, with some jitter; the gate makes it a second.
+/// The pause between two connects, with some jitter; the gate makes it a second.
 private let reconnectMillisecondsMin: Int64 = 500
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
@@ -177,7 +177,7 @@ extension Engine {
     status.store.fault = nil
   }
 
-  /// With the first commit of a day, whatever its markets: old changes of the feed go.
+  /// Prunes old changes of the feed, with the first commit of a day, whatever its markets.
   private func pruneChanges(on day: TradingDay) {
     if day == commitState.prunedOn { return }
     if let again = commitState.pruneAgainAt, EngineClock.steadyNow() < again { return }
@@ -311,7 +311,7 @@ extension Commit {
 }
 
 extension SourceState.Condition {
-  /// As the store keeps it.
+  /// The state as the store keeps it.
   var word: SourceHealthRow.State {
     switch self {
     case .ok: .up

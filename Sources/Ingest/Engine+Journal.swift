@@ -14,7 +14,7 @@ import Platform
 /// How often the journal is held to its limits, elapsed seconds; also whenever a segment begins.
 private let tidySecondsMax: Int64 = 60
 
-/// Between two lines about a journal that was healed and lost nothing, elapsed seconds.
+/// The pause between two lines about a journal that was healed and lost nothing, elapsed seconds.
 private let healingLogSecondsMin: Int64 = 60
 
 /// A small entry may find room where others do not: that writing works again is logged once
@@ -27,7 +27,7 @@ struct JournalMaintenance {
   var segmentsBegun = 0
   var healedTimes = 0
   var healingLoggedAt: Timestamp?
-  /// Since it last took all entries: the last refusal, and what was said of them.
+  /// The last refusal since it last took all entries, and what was logged of them.
   var refusedAt: Timestamp?
   var loggedFaults = Once<JournalError.Code>()
   /// That room is made is said once a day.
@@ -36,7 +36,7 @@ struct JournalMaintenance {
 
 /// How the journal stands, and what it could not keep.
 package struct JournalAccount: Sendable {
-  /// Its entries up to here are rows.
+  /// The position up to which its entries are rows.
   package var committed = JournalPosition.start
   package var fault: JournalError.Code?
   /// Every refusal since the start, those of the same kind in a row included.
@@ -120,7 +120,8 @@ extension Engine {
       metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])
   }
 
-  /// With every turn of the loop: limits hold within a segment, whatever the day brings.
+  /// Holds the journal to its limits with every turn of the loop: they hold within a segment,
+  /// whatever the day brings.
   func maintainJournal() {
     let steady = time.steady
     let isDue = maintenance.tidiedAt.map { steady >= $0.adding(seconds: tidySecondsMax) } ?? true

@@ -148,14 +148,16 @@ extension Engine {
   }
 }
 
-/// Each minute the last three are asked for: so late the third try has failed.
+/// The age at which bars are stale: each minute the last three are requested, and by then the third
+/// try has failed.
 private let barsStaleSecondsMax: Int64 = 180
 
 /// Whatever is a week late is late.
 private let supposedDaysMax = 7
 
 extension Pipeline {
-  /// After the evening's retries: half past four (`Session.afterHoursClose` and an hour).
+  /// The moment after the evening's retries: half past four (`Session.afterHoursClose` and an
+  /// hour).
   private static let certifiedSecondOfDay = Session.afterHoursClose + 3_600
 
   /// Whether the last trading day that is wholly over lacks its certificates, or was not seen.

@@ -90,7 +90,7 @@ package enum EngineClock: Sendable, Hashable {
     return jumps.map(\.at).filter { $0 > steady }.min()
   }
 
-  /// Its seconds in one real second.
+  /// The clock's seconds in one real second.
   var speed: Int { if case .scaled(_, _, let speed) = self { Int(speed) } else { 1 } }
 
   var isStepped: Bool { if case .stepped = self { true } else { false } }

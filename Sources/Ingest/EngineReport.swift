@@ -18,7 +18,7 @@ package struct EngineReport: Sendable {
   package var symbols = 0
   /// Symbols left out of their batches now.
   package var quarantined = 0
-  /// In session without an accepted row for a minute of trading, by reason.
+  /// The instruments in session without an accepted row for a minute of trading, by reason.
   package var silentInstruments: [String: Int] = [:]
   package static let silenceReasons =
     [SilenceMonitor.missing] + RejectionReason.allCases.map(\.rawValue)
@@ -59,7 +59,7 @@ package struct EngineReport: Sendable {
     package var parked: [KeyParking: Int] = [:]
   }
 
-  /// Of the mainland exchanges.
+  /// How far the calendar of the mainland exchanges reaches.
   package struct CalendarOutlook: Sendable {
     package var daysLeft = 0
     /// When they next open; nil where the calendar does not reach so far.
@@ -76,11 +76,11 @@ package struct EngineReport: Sendable {
 /// How one endpoint of a source is doing.
 package struct SourceReport: Sendable {
   package var source: Source
-  /// As in `source_health`: `quotes`, `history`, `lists`, `bars`.
+  /// The endpoint as in `source_health`: `quotes`, `history`, `lists`, `bars`.
   package var endpoint: String
-  /// Of live quotes: another source of the same instruments serves.
+  /// Whether, of live quotes, another source of the same instruments serves.
   package var isStandby = false
-  /// Of live quotes that may come from several sources: since when it serves.
+  /// Since when it serves, of live quotes that may come from several sources.
   package var servingSince: Timestamp?
   /// nil before the first answer.
   package var state: SourceState?
@@ -103,12 +103,12 @@ package struct SourceReport: Sendable {
     /// No calendar contains today, and a source that answers well has no row of it.
     package var mayBeClosed = false
 
-    /// Out of session there is nothing to be late for.
+    /// Whether it is not late; out of session there is nothing to be late for.
     package var isFresh: Bool {
       !isInSession || mayBeClosed || stalenessSeconds.map { $0 <= limitSeconds } ?? false
     }
 
-    /// For people: why it may be late.
+    /// The reason why it may be late, for people.
     package var excuse: String {
       if !isInSession { return ", out of session" }
       return mayBeClosed ? ", no row of today: the market may be closed" : ""
@@ -128,6 +128,6 @@ package struct SourceReport: Sendable {
 
   package var isQuotes: Bool { endpoint == "quotes" }
 
-  /// For people: `sina quotes`.
+  /// The name for people: `sina quotes`.
   package var name: String { "\(source.name) \(endpoint)" }
 }

@@ -29,7 +29,8 @@ struct EngineTime {
     verifier = ClockVerifier(offset: wall?.microseconds(since: steady) ?? 0, beganAt: steady)
   }
 
-  /// Of the engine's axis of elapsed time: with a stepped clock that is the simulation's.
+  /// The moment on the engine's axis of elapsed time: with a stepped clock that is the
+  /// simulation's.
   var steady: Timestamp { clock.isStepped ? stepped : EngineClock.steadyNow() }
 
   var now: Timestamp { moment(at: steady) }
@@ -65,7 +66,7 @@ struct EngineTime {
 }
 
 extension Engine {
-  /// With every turn of the loop.
+  /// Checks the clock with every turn of the loop.
   func checkClock() {
     let steady = time.steady
     guard let wall = parts.clock.wall(atSteady: steady) else { return }

@@ -41,7 +41,7 @@ struct HistoryWorker: SourceWorker {
     static let factorsSupposed = -10
   }
 
-  /// For the commit that stores a sighting, and at least so long from one look to the next.
+  /// The pause for the commit that stores a check, and at least that from one look to the next.
   private static let repairPauseSeconds: Int64 = 600
   /// When, on days that lack next year's, the calendar is asked for.
   private static let calendarSecondOfDay = 8 * 3_600

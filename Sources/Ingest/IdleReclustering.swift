@@ -14,10 +14,11 @@ struct IdleReclustering {
   let clock: EngineClock
 
   private static let lookSeconds: UInt64 = 60
-  /// After a run: by then another month may have grown, a long dump be over, a disk be emptied.
+  /// The pause after a run: by then another month may have grown, a long dump be over, a disk be
+  /// emptied.
   private static let pauseSeconds: UInt64 = 3_600
 
-  /// Until cancelled. A stepped clock has no idle hours: it jumps over them.
+  /// Runs until cancelled.
   func run() async {
     if clock.isStepped { return }
     let engine = engine
@@ -50,7 +51,7 @@ extension Reclustering {
 }
 
 extension Settings {
-  /// On the disk of the database, as far as the configuration says.
+  /// The folder on the disk of the database, as far as the configuration says.
   package var databaseFolder: String? {
     self.storeDataDirectory ?? (self.storeURL == nil ? embeddedServer.directory : nil)
   }
@@ -65,8 +66,8 @@ extension Daemon {
 }
 
 extension Engine {
-  /// Before a session its sources are asked for, behind it come after-hours trades and
-  /// certificates.
+  /// The time around a session that is not idle: before it its sources are requested, behind it
+  /// come after-hours trades and certificates.
   private static let idleMarginSeconds: Int64 = 1_800
   private static let idleLookSeconds: Int64 = 600
 

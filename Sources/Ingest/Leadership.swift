@@ -25,7 +25,7 @@ actor Leadership {
   /// Kinds of faults told of since the database last answered: each once, however they alternate.
   private var loggedFaults = Once<StoreError.Code>()
 
-  /// Between two attempts; the gate makes it a second where they connect.
+  /// The pause between two attempts; the gate makes it a second where they connect.
   private static let retryMilliseconds: Int64 = 700
   /// How often a standby looks whether the lease was given up, in parts of a lease.
   private static let looksPerLease: Int64 = 10
@@ -131,7 +131,7 @@ actor Leadership {
     try? await Task.sleep(nanoseconds: UInt64(max(milliseconds, 1)) * 1_000_000)
   }
 
-  /// For people, and to tell a copied journal from its original.
+  /// The host's name, for people, and to tell a copied journal from its original.
   private static var host: String {
     var bytes = [CChar](repeating: 0, count: hostBytesMax)
     guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }

@@ -4,7 +4,7 @@ import Glibc
 /// sweep say what the last one said. The memory of a line is used again for the next, so that a
 /// sweep allocates nothing.
 struct LineMemory: Sendable {
-  /// By the book's index; empty where no line was seen since the start.
+  /// The lines by the book's index; empty where none was seen since the start.
   private var lines: [[UInt8]] = []
 
   /// Whether `line` is what is kept at `index`; nil if nothing is.

@@ -8,7 +8,7 @@ struct ListPlans: Sendable {
   private var plans: [ListPart: ListPlan] = [:]
   private var wakes: [ListPart: Timestamp] = [:]
   private let parts: [ListPart]
-  /// For each of them a list was wanted once.
+  /// The symbols for each of which a list was wanted once.
   private var unknownSymbols: Set<Symbol> = []
 
   enum Action: Sendable {

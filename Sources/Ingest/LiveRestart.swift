@@ -64,7 +64,8 @@ struct RecordedCoolDown: Sendable, Hashable {
     coolDown = CoolDown(kind, microseconds: milliseconds * 1_000, level: level)
   }
 
-  /// With what is left of it at a moment. Of one recorded by a clock that was ahead all is left.
+  /// The cool-down with what is left of it at a moment. Of one recorded by a clock that was ahead
+  /// all is left.
   fileprivate init?(_ head: JournalHead, at now: Timestamp) {
     guard let request = head.request,
       let recorded = RecordedCoolDown(text: String(decoding: request, as: UTF8.self))
@@ -103,7 +104,7 @@ extension JournalHead {
 private let refusalBytesMax = 16 << 10
 
 extension Engine {
-  /// Before the first request.
+  /// Restores what the live sources did, before the first request.
   func restoreLive() {
     let tail: LiveTail
     do throws(JournalError) {

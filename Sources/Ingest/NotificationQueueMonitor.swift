@@ -10,7 +10,7 @@ struct NotificationQueueMonitor {
   let writer: StoreWriter
   let engine: Engine
 
-  /// Until cancelled. A store that is away is the commits' business.
+  /// Runs until cancelled.
   func run() async {
     while !Task.isCancelled {
       if let queue = try? await writer.notificationQueue() { await engine.record(queue) }

@@ -69,7 +69,7 @@ extension Pipeline {
 }
 
 extension FactorBatch {
-  /// None is known of whom the request was for.
+  /// The batch that says that no factor is known of whom the request was for.
   package init(unknownOf feedRequest: FeedRequest, source: Source) {
     var unknown: [Series] = []
     if case .factors(let symbol, let kind) = feedRequest.query {

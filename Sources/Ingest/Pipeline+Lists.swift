@@ -132,7 +132,7 @@ extension InstrumentRow {
 }
 
 extension UniverseChange {
-  /// For people.
+  /// The sentence for people.
   fileprivate var sentence: String {
     let counts = [
       (added.count, "added"), (renamed.count, "renamed"), (vanished.count, "vanished"),

@@ -93,7 +93,7 @@ package struct Pipeline {
 
 /// Bars in stretches of time, as far as they were read.
 struct RecordedBars: Sendable {
-  /// Up to when the bars of each chunk were read.
+  /// The moment up to which the bars of each chunk were read.
   var through: [Source: [String: Timestamp]] = [:]
   /// The sessions known, of markets that list them.
   var sessions: [MarketSession] = []

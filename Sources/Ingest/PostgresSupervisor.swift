@@ -35,7 +35,7 @@ package actor PostgresSupervisor {
     try server.stop()
   }
 
-  /// Until cancelled.
+  /// Keeps the server running until cancelled.
   package func keepRunning() async {
     while !Task.isCancelled {
       let isRunning = server.isRunning

@@ -45,7 +45,7 @@ extension QuoteStage {
   struct Response {
     let entry: JournalEntry
     let body: UnsafeRawBufferPointer
-    /// As its source numbers them.
+    /// The group's number, as its source counts them.
     let group: UInt16
     let bookGroup: UInt32
     let hasRefreshStamps: Bool

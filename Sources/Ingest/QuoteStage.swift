@@ -11,12 +11,12 @@ struct QuoteStage {
   /// Whose quotes are booked now.
   var serving: ServingRow
   var book: CandleBook
-  /// Of the sources that entries came from.
+  /// The decoders of the sources that entries came from.
   var decoders: [Source: any QuoteDecoder] = [:]
   var names = NameCache()
   var quoteBatch = QuoteBatch()
   var rowMatching = RowMatching()
-  /// By the book's index: the last snapshot taken, and its line.
+  /// The last snapshot taken of each instrument, and its line, by the book's index.
   var latest: [LatestQuote?] = []
   var lines = LineMemory()
   /// What each of the book's groups asked for when it was last answered.

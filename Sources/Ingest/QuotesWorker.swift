@@ -9,7 +9,7 @@ package struct QuotesConfiguration: Sendable {
   package var poller: PollerConfiguration
   /// Of every day; the calendar is a worker's own.
   package var schedule: PollSchedule
-  /// Without those that accepted lists name.
+  /// The configured symbols, without those that accepted lists name.
   package var symbols: [Symbol]
   /// Whether every listed instrument is requested, too.
   package var followsUniverse: Bool
@@ -25,7 +25,7 @@ package struct QuotesConfiguration: Sendable {
     self.followsUniverse = followsUniverse
   }
 
-  /// With those that lists name, without those they lack.
+  /// The symbols with those that lists name, without those they lack.
   func symbols(following universe: Universe) -> [Symbol] {
     guard followsUniverse else { return symbols }
     return Self.symbols(symbols, following: universe, of: source)

@@ -18,9 +18,10 @@ package struct ReaderMonitor {
     package var reason: Reason
   }
 
-  /// For the daemon's two sessions, those of a back-fill, and what an operator types.
+  /// The connections for the daemon's two sessions, those of a backfill, and what an operator
+  /// types.
   package static let connectionsFreeMin = 8
-  /// As `statement_timeout` of the readers' role.
+  /// The longest time to write, as `statement_timeout` of the readers' role.
   package static let writingSecondsMax: Int64 = 300
   /// How soon a daemon that starts finds a free connection.
   package static let lookMilliseconds: Int64 = 2_000
@@ -41,7 +42,7 @@ package struct ReaderMonitor {
   }
 
   private var writingSince: [Statement: Timestamp] = [:]
-  /// Those whose transaction had a number at the last look.
+  /// The sessions whose transaction had a number at the last look.
   private var changing: Set<Session> = []
 
   package init() {}

@@ -4,14 +4,14 @@ import Market
 /// Which instrument each row of an answer is about, who was asked for and who answered. Reused
 /// between answers.
 struct RowMatching {
-  /// By instrument: the number of the answer that last asked for it, and that last had its row.
+  /// The number of the response that last requested each instrument, and that last had its row.
   private var asked: [UInt32] = []
   private var answered: [UInt32] = []
   private var number: UInt32 = 0
-  /// By place: the instrument of the row, and whether another row of the answer is about it.
+  /// The instrument of the row at each place, and whether another row of the response is about it.
   private(set) var indexes: [Int] = []
   private var duplicates: [Int: Duplicate] = [:]
-  /// By instrument: the answer and place of its first row.
+  /// The response and place of each instrument's first row.
   private var placed: [(number: UInt32, place: Int)] = []
 
   private enum Duplicate { case same, differing }

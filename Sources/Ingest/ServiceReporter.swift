@@ -16,7 +16,8 @@ package struct ServiceReporter: Sendable {
   static let statusSeconds: Int64 = 10
   /// How soon a change of role is told.
   private static let lookNanoseconds: UInt64 = 250_000_000
-  /// Asked for again while stopping goes on; the drain takes 8 s, the private server may take 60.
+  /// The time that is asked for again while stopping goes on; the drain takes 8 s, the private
+  /// server may take 60.
   static let stopSeconds: Int64 = 15
   private static let extendSeconds: Int64 = 5
   /// Three times the interval it is asked for again at.
@@ -34,7 +35,7 @@ package struct ServiceReporter: Sendable {
     self.pause = pause
   }
 
-  /// Until cancelled.
+  /// Runs until cancelled.
   package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await reportStatus() }
@@ -49,7 +50,7 @@ package struct ServiceReporter: Sendable {
     notifier.ready(status: await state.report().statusLine)
   }
 
-  /// At once, from whoever was told to stop.
+  /// Reports the stop at once, from where it was ordered.
   package func stopping() {
     notifier.stopping(status: "draining")
     notifier.extendTimeout(seconds: Self.stopSeconds)

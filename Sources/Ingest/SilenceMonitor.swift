@@ -108,8 +108,8 @@ struct SilenceMonitor: Sendable {
 extension SilenceMonitor.Change {
   private static let namedMax = 5
 
-  /// Those that fell silent as one phrase for the log, the first of them by name:
-  /// `since 10:02: sh600000 (lagging), sz000001 (missing)`, times in Shanghai.
+  /// The instruments that fell silent as one phrase for the log, the first of them by name: `since
+  /// 10:02: sh600000 (lagging), sz000001 (missing)`, times in Shanghai.
   static func silent(_ changes: [Self], at now: Timestamp) -> String {
     let sorted = changes.sorted { ($0.since, $0.symbol) < ($1.since, $1.symbol) }
     var text = ""

@@ -10,7 +10,7 @@ package struct SourceCredentials: Sendable {
     let credentials: FeedCredentials
   }
 
-  /// By the source's name.
+  /// The keys by the source's name.
   private var bySource: [String: [Key]] = [:]
   private var secrets: [Secret] = []
 

@@ -56,7 +56,7 @@ enum WorkerEvent: Sendable {
   case responseWanted(withinSeconds: Int64)
   /// The engine's time was moved: what was to come after a while comes at another moment.
   case clockJumped(microseconds: Int64)
-  /// Of live quotes: what the source is asked for from now on.
+  /// The role of a source of live quotes changed: what is requested from now on.
   case roleChanged(Poller.Role)
   case stopping
 }

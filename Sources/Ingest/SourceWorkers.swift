@@ -123,7 +123,7 @@ extension Source {
 }
 
 extension PacedQueueConfiguration {
-  /// As a source wants to be asked.
+  /// The queue of a source with the pace that it declares.
   init(_ pace: RequestPace, requestsPerMinute: Int, seed: UInt64) {
     self.init(
       requestsPerMinute: requestsPerMinute, burst: min(requestsPerMinute, pace.burst),
@@ -140,7 +140,7 @@ extension PacedQueueConfiguration {
 }
 
 extension Settings {
-  /// As the plan of repairs and the store both keep it.
+  /// The seconds to a second look, as the plan of repairs and the store both keep it.
   package var confirmSeconds: Int64 { self.repairConfirmAfter.wholeMilliseconds / 1000 }
 }
 
@@ -151,13 +151,13 @@ package struct WorkerConfiguration: Sendable {
   package var speed = 1
   package var listDays = 10
   package var repairs = RepairPlanConfiguration()
-  /// Of each series in the order of preference.
+  /// The live quotes of each series, in the order of preference.
   package var quotes: [QuotesConfiguration] = []
   /// How long the source that serves may be silent.
   package var failoverMilliseconds: Int64 = 12_000
   /// The sources that have something to do beside live quotes.
   package var sources: [SourceConfiguration] = []
-  /// To tell whether they changed.
+  /// The keys, to see whether they changed.
   var keys = SourceCredentials()
 
   package init() {}
@@ -178,8 +178,8 @@ package struct WorkerConfiguration: Sendable {
     chooseLists(of: sources, isWanted: settings.universeFollow)
   }
 
-  /// Of the sources that have lists the first in order is asked for them. One that is given keys
-  /// for it is asked whether or not the lists are followed.
+  /// Chooses the source that is requested for lists: the first in order that has them. One that is
+  /// given keys for it is asked whether or not the lists are followed.
   private mutating func chooseLists(of sources: [SourceConfiguration], isWanted: Bool) {
     let chosen = sources.filter { $0.definition.lists != nil }
       .min { $0.definition.priority < $1.definition.priority }
@@ -189,7 +189,7 @@ package struct WorkerConfiguration: Sendable {
     self.sources[place].lists = chosen.definition.lists?.parts ?? []
   }
 
-  /// Of keys with a quota.
+  /// The labels of keys with a quota.
   var ringLabels: [String] {
     sources.filter { $0.definition.credentials?.requestsPerDay != nil }
       .flatMap { $0.keys.map(\.label) }
@@ -201,7 +201,7 @@ package struct SourceConfiguration: Sendable, Equatable {
   package let definition: any SourceDefinition
   package var keys: [SourceCredentials.Key]
   package var requestsPerMinute: Int
-  /// Of each key.
+  /// The quota of each key.
   package var requestsPerDay: Int
   package var hostCount: Int
   /// Lists to ask for; none where another source is asked.

@@ -41,7 +41,7 @@ package enum UpstreamResponse: Sendable {
 /// The hosts and keys of every source. Secrets go from here into a request and
 /// nowhere else; whoever asks knows them by their labels alone.
 package struct HTTPUpstream: Upstream {
-  /// By the setting that names them, in the order they are tried.
+  /// The hosts by the setting that names them, in the order they are tried.
   package typealias Hosts = [String: [BaseAddress]]
 
   private let client: HTTPClient

@@ -41,7 +41,7 @@ package struct ValidatedConfiguration: Sendable {
     if let store { mask.register(url: store) }
   }
 
-  /// Of settings that are valid by themselves.
+  /// The configuration of settings that are valid by themselves.
   package init(
     _ settings: Settings, path: String? = nil,
     on day: TradingDay = EngineClock.realNow().shanghaiDay

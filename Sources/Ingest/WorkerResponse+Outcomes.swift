@@ -19,7 +19,7 @@ extension WorkerResponse {
     }
   }
 
-  /// For the line. What concerns the key alone is the ring's to say.
+  /// The outcome for the queue.
   package var outcome: RequestOutcome {
     switch response {
     // It came and was not taken: asking again at once would not make room here.
@@ -30,7 +30,7 @@ extension WorkerResponse {
     }
   }
 
-  /// For the key.
+  /// The outcome for the key.
   var keyOutcome: KeyRing.Outcome {
     guard response != nil else { return .other }
     guard let refusal else { return .ok }

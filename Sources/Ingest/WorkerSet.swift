@@ -10,7 +10,7 @@ struct WorkerSet {
   var isLiveStarted = false
   /// The others are there, too: the journal's tail is interpreted.
   var areOpen = false
-  /// By name: their configuration changed.
+  /// The names of workers whose configuration changed.
   var toReopen: Set<String> = []
   /// Questions to the store that are under way.
   var lookups = 0
@@ -114,10 +114,11 @@ struct EndpointAccount: Sendable {
   /// nil before the first answer.
   var health: SourceState?
   var requests = 0
-  /// Of live quotes, those of a sweep that brought nothing in its time.
+  /// The requests that failed; of live quotes, those of a sweep that brought nothing in its time.
   var failures = 0
   var lastSuccessAt: Timestamp?
-  /// Since its last good answer; of live quotes, since their last sweep without a failure.
+  /// The fault since its last good response; of live quotes, since their last sweep without a
+  /// failure.
   var fault: SourceFault?
   /// Answers, by the outcome's name.
   var outcomes: [String: Int] = [:]

@@ -29,7 +29,7 @@ final class BackgroundSync: Sendable {
   private struct State: Sendable {
     var current: OpenFile?
     var rolled: [OpenFile] = []
-    /// Those of a sync under way.
+    /// The files of a sync under way.
     var taken: [OpenFile] = []
     var folderChanged = false
     var appended: Int64

@@ -14,9 +14,9 @@ import Market
 enum Slots {
   static let countMax = 64
   static let payloadBytesMax = 512 << 10
-  /// Below this a difference saves nothing.
+  /// The size below which a difference saves nothing.
   static let payloadBytesMin = 64
-  /// In the frame of an entry that is not kept.
+  /// The slot in the frame of an entry that is not kept.
   static let none = UInt8.max
 }
 
@@ -33,7 +33,7 @@ final class EntryEncoder {
     var usedAt: Int64
   }
 
-  /// Above this the frame buffer is given back after use.
+  /// The size above which the frame buffer is given back after use.
   private static let frameBytesKept = 1 << 20
   private static let compressionLevel: Int32 = 1
   /// Reaches over the prefix and the payload: 2 × 512 KiB.

@@ -47,7 +47,7 @@ struct JournalDirectory: Sendable {
 
   /// What the folder holds under names of segments.
   struct Listing {
-    /// In order.
+    /// The segments in order.
     var segments: [JournalSegment] = []
     /// What cannot be a segment: a sentence each, with its path. Nothing is opened to find that
     /// out, for to open a pipe may take for ever.
@@ -144,7 +144,7 @@ struct JournalDirectory: Sendable {
     return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
   }
 
-  /// Only for the message of the other process: a failure changes nothing.
+  /// Writes the process down, only for the message of the other one: a failure changes nothing.
   private func record(_ process: pid_t, in file: Int32) {
     let text = Array("\(process)\n".utf8)
     _ = ftruncate(file, 0)

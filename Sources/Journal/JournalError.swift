@@ -31,7 +31,7 @@ package struct JournalError: Error, Sendable, Hashable {
   /// The byte in that segment at which the trouble starts.
   package var offset: Int64?
   package var systemError: Int32?
-  /// With `missing`: the positions the journal holds, nil when it holds none.
+  /// The positions that the journal holds, with `missing`; nil when it holds none.
   package var available: ClosedRange<JournalPosition>?
 
   init(

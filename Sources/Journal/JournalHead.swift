@@ -35,7 +35,7 @@ extension JournalReader {
     }
   }
 
-  /// From the last segment that begins before a moment on.
+  /// The segments from the last one that begins before a moment on.
   private static func latest(
     in directory: JournalDirectory, since moment: Timestamp
   ) throws(JournalError) -> ArraySlice<JournalSegment> {

@@ -10,7 +10,7 @@ import Glibc
 package final class JournalIdentity: Sendable {
   /// 16 hexadecimal digits.
   package let name: String
-  /// Of the folder.
+  /// The path of the folder.
   package let path: String
   private let lock: Descriptor
 
@@ -70,7 +70,7 @@ package final class JournalIdentity: Sendable {
     return name
   }
 
-  /// On the disk before anybody learns it.
+  /// Writes the name and brings it to the disk before anything else learns it.
   private static func write(
     _ name: String, in directory: JournalDirectory
   ) throws(JournalError) {

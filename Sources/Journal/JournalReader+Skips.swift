@@ -5,7 +5,7 @@
 import Market
 
 extension JournalReader {
-  /// As `next`, but steps over missing positions where a later segment goes on.
+  /// Reads as `next`, but steps over missing positions where a later segment goes on.
   /// - Throws: `damaged`, `system`.
   package func nextOverSkips() throws(JournalError) -> (
     position: JournalPosition, entry: JournalEntry

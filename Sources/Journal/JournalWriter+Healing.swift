@@ -61,7 +61,7 @@ extension JournalWriter {
     healing.add(outcome)
   }
 
-  /// In a folder that was removed another process could begin.
+  /// Takes the lock anew: in a folder that was removed another process could begin.
   private func retakeLock() throws(JournalError) {
     if let number = lock?.number {
       if isRemoved(number) { lock = try directory.lock() }

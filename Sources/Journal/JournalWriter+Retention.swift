@@ -76,7 +76,7 @@ extension JournalWriter {
     return oldest
   }
 
-  /// Those whose entries are all committed, oldest first; never the one being written.
+  /// The segments whose entries are all committed, oldest first; never the one being written.
   private func forgettable(
     _ segments: [JournalSegment], upTo committed: JournalPosition
   ) -> [JournalSegment] {

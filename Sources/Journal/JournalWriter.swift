@@ -13,7 +13,7 @@ package struct JournalOptions: Sendable {
   package var segmentBytes: Int64 = 64 << 20
   /// How long appends gather before the background sync brings them to the disk.
   package var syncIntervalMilliseconds = 200
-  /// From one attempt to heal a failed sync to the next.
+  /// The pause from one attempt to heal a failed sync to the next.
   package var healPauseMilliseconds: Int64 = 1_000
   /// Replaced in tests, to fail at a chosen sync.
   var systemSync: BackgroundSync.SystemSync = { fdatasync($0) }
@@ -58,7 +58,7 @@ package final class JournalWriter {
     var bytes: Int64
     /// What the next frame links to.
     var link: UInt32
-    /// Of its first entry; nil while it has none.
+    /// The day of its first entry; nil while it has none.
     var day: TradingDay?
   }
 

@@ -27,7 +27,7 @@ final class SegmentScanner {
   private var payloadBytes = 0
 
   private static let searchChunkBytes = 1 << 20
-  /// Above this the buffer is given back before the next frame.
+  /// The size above which the buffer is given back before the next frame.
   private static let payloadBytesKept = 1 << 20
 
   convenience init(

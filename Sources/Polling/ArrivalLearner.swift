@@ -16,7 +16,7 @@ import Market
 /// The stamps of one answer to a sweep.
 package struct ArrivedRows: Sendable, Hashable {
   package var askedAt: Timestamp
-  /// By the symbol's place in the request; nil where no row came.
+  /// The rows' stamps by the symbol's place in the request; nil where no row came.
   package var stamps: [Timestamp?]
 
   package init(askedAt: Timestamp, stamps: [Timestamp?]) {

@@ -18,8 +18,8 @@ package struct Backoff: Sendable {
     generator = SplitMix64(seed: seed)
   }
 
-  /// For a host that says we ask too often. It draws from a sequence of its own, so that retries
-  /// beside it change nothing about when the host is asked again.
+  /// The backoff for a host that refuses too many requests. It draws from a sequence of its own, so
+  /// that retries beside it change nothing about when the host is asked again.
   static func throttled(seed: UInt64) -> Backoff {
     Backoff(
       baseMilliseconds: throttleMillisecondsMin, capMilliseconds: throttleMillisecondsMax,

@@ -22,7 +22,7 @@ package struct BarsHours: Sendable, Hashable {
   package let zone: MarketZone
   /// Trades before and after the regular session count (docs/sources/alpaca.md#bars).
   package let span: SessionHours
-  /// On weekends and holidays, too.
+  /// Whether there are bars on weekends and holidays, too.
   package let isEveryDay: Bool
 
   package init(zone: MarketZone, span: SessionHours, isEveryDay: Bool) {
@@ -41,7 +41,7 @@ package struct BarsPlanConfiguration: Sendable {
   package var symbols: [Symbol]
   /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
   package var delaySeconds: Int64 = 0
-  /// After the minute's end, until its bar is there.
+  /// The time after the minute's end until its bar is there.
   package var phaseSeconds: Int64 = 5
   package var chunkSymbolsMax = 200
 
@@ -58,7 +58,7 @@ package struct BarsPlan: Sendable {
     var through: Timestamp?
     /// Or `through` is only where to begin.
     var isRead: Bool
-    /// Asked for and not complete.
+    /// The windows that are requested and not complete.
     var open: Set<BarsWindow> = []
     /// Occasions on which a whole day was read again.
     var reread: Set<Occasion> = []
@@ -75,7 +75,7 @@ package struct BarsPlan: Sendable {
   private var sessions: [TradingDay: MarketSession] = [:]
   private(set) var chunks: [Chunk]
 
-  /// After the close, and after the next morning's open.
+  /// The time after the close, and after the next morning's open.
   static let eveningSeconds = 5 * 60
   static let morningSeconds = 30 * 60
   static let overlapSeconds: Int64 = 180
@@ -126,9 +126,10 @@ package struct BarsPlan: Sendable {
 // MARK: - Watermarks
 
 extension BarsPlan {
-  /// Up to when a chunk is read that was until `known`, once [from, to) is; nil where it is no
-  /// further. A day read again says nothing of what lies between it and the watermark. What is
-  /// older than the longest window is waited for no more, or the watermark would never move again.
+  /// The moment up to which a chunk is read that was until `known`, once [from, to) is; nil where
+  /// it is no further. A day read again says nothing of what lies between it and the watermark.
+  /// What is older than the longest window is waited for no more, or the watermark would never move
+  /// again.
   package static func through(
     _ known: Timestamp?, reading from: Timestamp, to: Timestamp
   ) -> Timestamp? {
@@ -136,7 +137,8 @@ extension BarsPlan {
     return from <= max(known, earliest(before: to)) && known < to ? to : nil
   }
 
-  /// Up to when every chunk is read that ever was: nobody may know the symbols of another.
+  /// The moment up to which every chunk is read that ever was: the symbols of another may be
+  /// unknown.
   package var through: Timestamp? {
     chunks.filter { $0.isRead && !$0.symbols.isEmpty }.compactMap(\.through).min()
   }
@@ -189,8 +191,8 @@ extension BarsPlan {
     }
   }
 
-  /// After a clock that was ahead. It also had days read again that were not over: that counts for
-  /// nothing.
+  /// Brings a watermark back that a clock set ahead of now. It also had days read again that were
+  /// not over: that counts for nothing.
   private mutating func discardFuture(_ chunk: Int, at now: Timestamp) {
     guard let known = chunks[chunk].through, known > now else { return }
     chunks[chunk].through = Self.believed(known, at: now, configuration.hours)

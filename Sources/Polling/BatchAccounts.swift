@@ -5,7 +5,7 @@ import Market
 /// One good batch does not make up for the others: half of them without an answer is silence. One
 /// bad batch is not: a symbol in it may be at fault, or its share of the source's servers.
 struct BatchAccounts: Sendable {
-  /// On the steady axis.
+  /// The moments of a batch, on the steady axis.
   private struct Batch: Sendable {
     /// The first request since the last good answer.
     var askedAt: Timestamp?
@@ -16,7 +16,7 @@ struct BatchAccounts: Sendable {
   private(set) var count = 0
   private var batches: [UInt16: Batch] = [:]
 
-  /// So many without an answer are silence.
+  /// The number of batches without a response that is silence.
   private var silentMin: Int { (count + 1) / 2 }
 
   mutating func asked(_ batch: UInt16, of count: Int, at now: Timestamp) {
@@ -49,8 +49,9 @@ struct BatchAccounts: Sendable {
     return moments.dropFirst(silentMin - 1).first
   }
 
-  /// Of a source that is silent: how many have no answer, and for how long that is silence. One
-  /// that was asked for just now may have its answer yet.
+  /// How many batches of a silent source have no response, and for how long that is silence. how
+  /// many have no answer, and for how long that is silence. One that was asked for just now may
+  /// have its answer yet.
   func silent(
     at now: Timestamp, milliseconds: Int64, beganAt: Timestamp
   ) -> (batches: Int, since: Timestamp) {

@@ -45,22 +45,22 @@ package struct Failover: Sendable {
     case standingStill(seconds: Int64)
     /// The earlier source does well again.
     case sound
-    /// After a round of all sources.
+    /// A round of all sources found none that is better.
     case noneBetter
     case reconfigured
   }
 
-  /// On the steady axis.
+  /// The account of a source, on the steady axis.
   struct Account: Sendable {
     var refusedUntil: Timestamp?
     var refusal = Poller.Refusal.Kind.banned
     var answeredAt: Timestamp?
-    /// Of the one that serves.
+    /// The batches of the source that serves.
     var batches = BatchAccounts()
     var through: Timestamp?
-    /// Since when its newest stamp is the same, in session.
+    /// The moment since which its newest stamp is the same, in session.
     var stillSince: Timestamp?
-    /// Of one that does not serve: since when every probe was good.
+    /// The moment since which every probe was good, of a source that does not serve.
     var soundSince: Timestamp?
     /// It stopped serving because of a fault, and no probe was good since.
     var isUnwell = false
@@ -68,7 +68,7 @@ package struct Failover: Sendable {
 
   /// One source after the other is tried.
   struct Round: Sendable {
-    /// With whether it answers at all.
+    /// The sources that were tried, with whether each answers at all.
     var tried: [Source: Bool] = [:]
     /// The newest stamp of any source as the round began: a newer one ends it.
     var through: Timestamp?
@@ -77,24 +77,24 @@ package struct Failover: Sendable {
     var heldUntil: Timestamp?
   }
 
-  /// In order, the first is preferred.
+  /// The sources in order, the first is preferred.
   package private(set) var sources: [Source]
   package private(set) var serving: Source
-  /// On the wall clock.
+  /// The moment since which it serves, on the wall clock.
   package private(set) var servingSince: Timestamp
   private var milliseconds: Int64
   private var beganAt: Timestamp
   private var accounts: [Source: Account] = [:]
   private var round: Round?
-  /// Since a stamp moved: rounds of which no source was better, for all stood still.
+  /// The rounds since a stamp moved of which no source was better, for all stood still.
   private var roundsInVain: Int64 = 0
   private var clock: SteadyClock
 
   static let soundSeconds: Int64 = 300
   /// Who served longer ago than this before a restart need not do so again.
   package static let holdSeconds: Int64 = 300
-  /// From then on an exchange that is shut is gone round once in 80 minutes. A probe with a newer
-  /// stamp ends the wait.
+  /// The rounds after which an exchange that is shut is gone round once in 80 minutes. A probe with
+  /// a newer stamp ends the wait.
   private static let roundsInVainMax: Int64 = 4
   /// Four probes; after a longer pause soundness is shown anew.
   static let probesApartSecondsMax: Int64 = 120
@@ -315,7 +315,7 @@ extension Failover {
     return best.flatMap { $0 == serving ? nil : change(to: $0, because: .noneBetter, at: now) }
   }
 
-  /// Those behind the serving one in order, then those before it.
+  /// The sources behind the serving one in order, then those before it.
   private var others: [Source] {
     let place = sources.firstIndex(of: serving) ?? 0
     return Array(sources[(place + 1)...] + sources[..<place])
@@ -368,7 +368,7 @@ extension Failover.Reason {
 }
 
 extension Failover.Reason: CustomStringConvertible {
-  /// For logs and status, about the source that served.
+  /// The reason for logs and status, about the source that served.
   package var description: String {
     switch self {
     case .refused(let kind): kind.sentence

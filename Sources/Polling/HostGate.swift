@@ -16,16 +16,16 @@ struct HostGate: Sendable {
   private var retryBackoff: Backoff
   private var throttleBackoff: Backoff
   private(set) var heldUntil: Timestamp?
-  /// Since an answer last showed that the host is not throttling.
+  /// The throttles since a response last showed that the host is not throttling.
   private(set) var throttles = 0
-  /// In a row; what one is, the owner says.
+  /// The misses in a row; what one is, the owner says.
   private(set) var misses = 0
   private var answeredAt: Timestamp?
   private var health: SourceState?
   private var requestLast: UInt64 = 0
   private var coolDownChanged: CoolDown?
 
-  /// After so many misses in a row nothing but a single request at a time is worth sending. Five
+  /// The misses in a row after which nothing but a single request at a time is worth sending. Five
   /// slots of 3 s are the 15 s a snapshot may straddle a minute.
   static let silentMisses = 5
   /// What a request gets beyond its deadline before it counts as lost by the shell.

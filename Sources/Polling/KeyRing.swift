@@ -81,7 +81,7 @@ package struct KeyRing: Sendable {
 
   /// A quota may be counted by a clock that is not quite ours.
   static let dayGraceSeconds = 600
-  /// So many rate limits in a row are a fault of the deployment: two hosts share a key.
+  /// The rate limits in a row that are a fault of the deployment: two hosts share a key.
   static let alarmThrottles = 3
 
   /// - Parameter usage: the rows persisted before, of one key and day in the order written.

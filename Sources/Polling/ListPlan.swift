@@ -52,10 +52,10 @@ package struct ListPlan: Sendable {
   private var triesFirst: Int
   private var alarmedDay: TradingDay?
 
-  /// Between the tries for the first list, the last one for ever.
+  /// The pauses between the tries for the first list, the last one for ever.
   static let pauseMinutesFirst = [5, 10, 30, 45, 90, 180, 300]
-  /// After a restart the third of these: somebody may have mended what was wrong. A crash loop asks
-  /// no oftener than each half hour, and the ring keeps the quota.
+  /// The number of these tries that count as made after a restart: somebody may have mended what
+  /// was wrong. A crash loop asks no oftener than each half hour, and the ring keeps the quota.
   static let triesFirstRestored = 3
   /// The longest closure on record is ten days.
   static let searchDaysMax = 30

@@ -35,18 +35,18 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     case wake(at: Timestamp)
     case finished(Job)
     case abandoned(Job, PacedEnd)
-    /// On change only.
+    /// The health, on change only.
     case health(SourceState)
   }
 
   struct PendingRequest: Sendable {
     let job: Job
     var priority: Int
-    /// Its place in the line.
+    /// Its number in the queue.
     var place: UInt64
-    /// On the wall clock.
+    /// The earliest moment to send it, on the wall clock.
     var notBefore: Timestamp?
-    /// On the steady axis.
+    /// The moment until which it rests, on the steady axis.
     var restsUntil: Timestamp
     var retries = 0
     var refusals = 0
@@ -55,7 +55,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   struct InFlightRequest: Sendable {
     var pendingRequest: PendingRequest
     let isProbe: Bool
-    /// On the steady axis.
+    /// The moment at which it counts as lost, on the steady axis.
     let expiresAt: Timestamp
     var isWithdrawn = false
   }
@@ -65,7 +65,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   var isStopping = false
 
   private(set) var waiting: [Job: PendingRequest] = [:]
-  /// Those of them that may be sent, and those whose moment has not come.
+  /// The waiting jobs that may be sent, and those whose moment has not come.
   private var ready = ReadyHeap<Job>()
   private(set) var resting: Set<Job> = []
   var inFlight: [PollRequestID: InFlightRequest] = [:]

@@ -17,7 +17,7 @@ package struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
   package let job: Job
   /// The highest goes first.
   package let priority: Int
-  /// On the wall clock; nil is now.
+  /// The earliest moment to send it, on the wall clock; nil is now.
   package let notBefore: Timestamp?
 
   package init(_ job: Job, priority: Int, notBefore: Timestamp? = nil) {
@@ -34,9 +34,9 @@ package struct PacedQueueConfiguration: Sendable {
   package var inFlightMax: Int
   package var seed: UInt64
   package var deadlineMilliseconds = 15_000
-  /// After so many fruitless answers of its own a job is given up.
+  /// The fruitless responses of its own after which a job is given up.
   package var retriesMax = 4
-  /// After so many throttled or banned answers: those are the host's mood, not the job's fault.
+  /// The throttled or banned responses after which it is: those are no fault of the job.
   package var refusalsMax = 12
   package var retryMilliseconds = 1_000
   package var retryMillisecondsMax = 60_000

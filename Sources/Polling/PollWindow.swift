@@ -1,8 +1,8 @@
 // A stretch of a market's day in which a source is asked at a fixed cadence.
 import Market
 
-/// From `opensAt` to before `closesAt`, seconds since the market's midnight, on a grid counted from
-/// midnight.
+/// A time of the day from `opensAt` to before `closesAt`, seconds since the market's midnight, on a
+/// grid counted from midnight.
 package struct PollWindow: Sendable, Hashable {
   package let opensAt: Int
   package let closesAt: Int

@@ -2,14 +2,14 @@
 import Market
 
 extension Poller {
-  /// At the beginning of a slot: did the last one bring anything?
+  /// Counts a miss at the beginning of a slot, if the last one brought nothing.
   mutating func countMissed(_ now: Timestamp) {
     if !slot.wasAnswered { gate.missed() }
     slot.wasAnswered = false
     if gate.isSilent { report(gate.found(.stalled, at: now)) }
   }
 
-  /// At the end of a sweep.
+  /// Evaluates a sweep at its end.
   mutating func evaluate(_ sweep: Sweep, at now: Timestamp) {
     if sweep.failed == 0 {
       gate.throttlingEnded()

@@ -38,7 +38,7 @@ extension Poller {
     if !isSlotUnderWay { adoptSymbols(now) }
   }
 
-  /// Between two slots: the symbols a new configuration or list names.
+  /// Adopts, between two slots, the symbols that a new configuration or list names.
   mutating func adoptSymbols(_ now: Timestamp) {
     guard batching.isOld else { return }
     dropPending(now, where: \.isPart)

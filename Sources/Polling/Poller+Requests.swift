@@ -86,7 +86,7 @@ extension Poller.PendingRequest {
     return false
   }
 
-  /// Of one group or of a symbol, to find out how the source does.
+  /// Whether it requests one group or a symbol, to find out how the source does.
   var isProbe: Bool {
     switch kind {
     case .probe, .sample: true

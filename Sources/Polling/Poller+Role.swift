@@ -22,7 +22,7 @@ extension Poller {
     package enum Kind: String, Sendable, Hashable { case banned, unauthorised, throttled }
 
     package let kind: Kind
-    /// From now on.
+    /// The time that is left from now on.
     package let microseconds: Int64
 
     package init(_ kind: Kind, microseconds: Int64) {
@@ -35,7 +35,7 @@ extension Poller {
   struct RoleState: Sendable {
     var phase = Phase.idle
     var role = Role.serving
-    /// On the steady axis.
+    /// The moment of the last probe, on the steady axis.
     var probedAt: Timestamp?
     var probes = 0
   }
@@ -76,7 +76,7 @@ extension Poller {
     if phase == .running { advanceSlots(now) }
   }
 
-  /// In a slot of one that does not serve.
+  /// Probes, in a slot of a source that does not serve.
   mutating func probe() {
     slot.wasAnswered = true
     let isDue = roleState.probedAt.map { steady >= $0.adding(seconds: Self.probeSeconds) } ?? true

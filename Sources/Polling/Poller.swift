@@ -38,7 +38,7 @@ package struct Poller: Sendable {
     case sweepCompleted(slot: Timestamp, answered: Int, failed: Int)
     /// The symbol voids every batch it is in and is left out from now on.
     case quarantined(Symbol)
-    /// On change only.
+    /// The health, on change only.
     case health(SourceState)
     /// The host refuses us, or does so no more: the next process must know.
     case coolDown(CoolDown)
@@ -62,15 +62,15 @@ package struct Poller: Sendable {
     let plan: Int
     var retries = 0
     var hasRetriedEmpty = false
-    /// On the steady axis.
+    /// The earliest moment to send it, on the steady axis.
     var notBefore: Timestamp
   }
 
   struct InFlightRequest: Sendable {
     let pendingRequest: PendingRequest
-    /// Without the reference symbol.
+    /// The symbols without the reference symbol.
     let symbols: ArraySlice<Symbol>
-    /// On the steady axis.
+    /// The moment at which it counts as lost, on the steady axis.
     let expiresAt: Timestamp
     /// The number of the slot it was sent in.
     let sentInSlot: Int
@@ -90,7 +90,7 @@ package struct Poller: Sendable {
     var number = 0
     /// The next slot makes the plan anew.
     var isOld = false
-    /// With the next plan the quarantined symbols get another chance.
+    /// Whether the quarantined symbols get another chance with the next plan.
     var isQuarantineOver = false
   }
 
@@ -103,7 +103,7 @@ package struct Poller: Sendable {
     var bisectionLast = 0
   }
 
-  /// Those with groups outstanding, by number.
+  /// The sweeps with groups outstanding, by number.
   struct Sweeps: Sendable {
     var open: [Int: Sweep] = [:]
     var last = 0
@@ -114,7 +114,7 @@ package struct Poller: Sendable {
   /// The slot in force.
   struct CurrentSlot: Sendable {
     var grid: Timestamp?
-    /// Counted from 1.
+    /// The slot's number, counted from 1.
     var number = 0
     /// When its retries must have begun, on the steady axis.
     var end: Timestamp?
@@ -133,7 +133,7 @@ package struct Poller: Sendable {
   var configuration: PollerConfiguration
   package internal(set) var schedule: PollSchedule
   var arrivals = ArrivalLearner()
-  /// As given, in order.
+  /// The symbols as given, in order.
   package internal(set) var symbols: [Symbol]
   var roleState = RoleState()
   var gate: HostGate
@@ -153,7 +153,7 @@ package struct Poller: Sendable {
   /// A request counts as lost after its time and so many slots, because a clock stepped forward
   /// ages requests that are still under way.
   static let lostSlots = 4
-  /// After so many failures a search for a bad token is given up; the next slot starts another.
+  /// The failures after which a search for a bad symbol is given up; the next slot starts another.
   static let partRetriesMax = 8
   /// A sweep outside every window has this long for its retries.
   static let slotSecondsMax: Int64 = 60

@@ -15,7 +15,7 @@ enum AlpacaCalendar {
     Endpoint(route: route, path: "\(route)?start=\(from)&end=\(to)", headers: headers)
   }
 
-  /// Ascending.
+  /// The sessions in ascending order.
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> [MarketSession] {

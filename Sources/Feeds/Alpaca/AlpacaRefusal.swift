@@ -49,7 +49,7 @@ enum AlpacaRefusal {
       .invalidSymbol(message.refusedSymbol), "market data does not know a symbol of the request")
   }
 
-  /// Behind a status of success, which an intermediary may have put there.
+  /// The class of a message behind a status of success, which an intermediary may have put there.
   private static func classify(misplaced message: AlpacaMessage) -> FeedRefusal {
     if let refusal = classify(message) { return refusal }
     switch message.topic {

@@ -35,7 +35,7 @@ struct NewYorkClock {
     nextMidnight = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
   }
 
-  /// Of a bar that starts with `day`.
+  /// The end of a bar that starts with `day`.
   private func end(_ timeframe: Timeframe) -> Timestamp {
     switch timeframe {
     case .week1: return Timestamp(day: day.advanced(by: 7), newYorkSecondOfDay: 0)

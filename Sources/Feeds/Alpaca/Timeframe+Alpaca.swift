@@ -3,7 +3,7 @@
 import Market
 
 extension Timeframe {
-  /// As Alpaca spells it; nil where it makes no such bars.
+  /// The timeframe as Alpaca spells it; nil where it makes no such bars.
   var alpacaName: String? {
     switch self {
     case .minute1: "1Min"

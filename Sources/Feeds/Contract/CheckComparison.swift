@@ -4,7 +4,7 @@
 import Market
 
 package enum CheckComparison {
-  /// Of each two live sources of a market.
+  /// What comparing each two live sources of a market finds.
   package static func findings(_ checkRuns: [CheckRun]) -> [CheckFinding] {
     let live = checkRuns.filter { $0.context.source.quotes != nil }
     return live.indices.flatMap { first in

@@ -5,7 +5,7 @@ import Market
 
 package struct CheckContext: Sendable {
   package let source: any SourceDefinition
-  /// Of its series, the one that is recorded.
+  /// The series of the source that is recorded.
   package let series: Source
   package let now: Timestamp
   let calendar: TradingCalendar
@@ -26,12 +26,12 @@ package struct CheckContext: Sendable {
     self.batchSymbols = batchSymbols
   }
 
-  /// To decode with: what lies behind the calendar's end is another check's to find.
+  /// The calendar to decode with: what lies behind its end is another check's to find.
   package var decodingCalendar: TradingCalendar {
     calendar.supposingWeekdays(through: source.market.day(at: now))
   }
 
-  /// Of the instruments that are polled, else of those that a source knows for sure.
+  /// Stocks that are polled, else those that a source knows for sure.
   func stocks(orElse known: [Symbol]) -> [Symbol] {
     let polled = symbols.filter { Instrument.classify($0)?.kind == .stock }
     if polled.isEmpty { return known }

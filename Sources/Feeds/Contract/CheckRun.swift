@@ -6,7 +6,7 @@ import Market
 
 package struct CheckRun {
   package let context: CheckContext
-  /// Each once, in the order to send them.
+  /// The requests, each once, in the order to send them.
   package let requests: [CheckRequest]
   private var answers: [CheckRequest: Answer] = [:]
   /// Why the others are not sent; nil while they are.
@@ -78,7 +78,7 @@ package struct CheckRun {
 
 /// One row of the result.
 package struct CheckFinding: Sendable, Hashable {
-  /// Its name; the names of both where two are compared.
+  /// The source's name; the names of both where two are compared.
   package let source: String
   package let name: String
   package let sentence: String

@@ -11,13 +11,13 @@ package enum OptionalMember: String, Sendable, CaseIterable {
   case afterHours = "after_hours"
   /// A total that the row holds a second time.
   case repeatedTotal = "repeated_total"
-  /// Of a ready-made bar, as those that follow.
+  /// The turnover of a ready-made bar, whose members follow.
   case turnover
   case trades
   case vwap
-  /// Of a row of a list, as what follows.
+  /// The name in a row of a list, whose members follow.
   case name
-  /// Where the code names it already.
+  /// The exchange, where the code names it already.
   case exchange
 }
 

@@ -15,7 +15,7 @@ package struct FeedRefusal: Error, Sendable, Hashable {
     case throttled(retryAfterSeconds: Int?)
     /// The address is blocked.
     case banned
-    /// Not at this host, not now or not for this key.
+    /// There is nothing at this host, at this moment or for this key.
     case notFound
     /// A valid response without data.
     case noData
@@ -25,11 +25,11 @@ package struct FeedRefusal: Error, Sendable, Hashable {
     case invalidSymbol(String?)
     /// The request itself is wrong: repeating it is useless.
     case programmingError
-    /// Not in the expected format, or cut off.
+    /// The body is not in the expected format, or cut off.
     case malformed
     /// The server failed; the same request may work later.
     case transient
-    /// In the expected format, and it cannot be true.
+    /// The body is in the expected format, and it cannot be true.
     case implausible
   }
 

@@ -42,7 +42,7 @@ package enum FeedQuery: Sendable, Hashable {
 
 /// Live quotes of many symbols in one answer.
 package struct QuotesQuery: Sendable, Hashable {
-  /// In the order they are asked for, the reference symbol first.
+  /// The symbols in the order they are requested, the reference symbol first.
   package let symbols: [Symbol]
   /// Stable as long as the symbols are: the series of the journal.
   package let group: UInt16
@@ -78,14 +78,14 @@ package struct QuotesQuery: Sendable, Hashable {
 
 /// Bars of many symbols. A page token belongs to its parameters, so it lives in the query.
 package struct BarsQuery: Sendable, Hashable {
-  /// Ascending, each once.
+  /// The symbols in ascending order, each once.
   package let symbols: [Symbol]
   package let timeframe: Timeframe
   /// Bars that start at or after this …
   package let start: Timestamp
   /// … and before this.
   package let end: Timestamp
-  /// As the page before gave it; nil asks for the first.
+  /// The token as the page before gave it; nil requests the first.
   package var pageToken: String?
 
   package init(
@@ -101,7 +101,7 @@ package struct BarsQuery: Sendable, Hashable {
 }
 
 extension FeedRequest {
-  /// The same, sent at `moment`.
+  /// The same request, sent at `moment`.
   /// - Parameter deadlineMilliseconds: of quotes; as it was if nil.
   package func sent(at moment: Timestamp, deadlineMilliseconds: Int? = nil) -> FeedRequest {
     guard case .quotes(var quotes) = query else { return self }
@@ -132,7 +132,7 @@ extension FeedRequest {
     return definition.text(of: query, from: source)
   }
 
-  /// The same as the journal's bytes.
+  /// The request's text as bytes, as the journal has it.
   package var bytes: [UInt8] {
     if case .quotes(let quotes) = query { return quotes.text }
     return Array(text.utf8)

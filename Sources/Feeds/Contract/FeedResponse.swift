@@ -14,7 +14,7 @@ package enum FeedResponse: Sendable, Hashable {
   case sessions([MarketSession])
   /// How many instruments a list holds.
   case listCount(Int)
-  /// Of one instrument and kind, by ascending day.
+  /// The factors of one instrument and kind, by ascending day.
   case factors([AdjustmentFactor])
   /// The source has dividends or splits of the instrument, and no factor for them.
   case unknownFactors
@@ -49,7 +49,7 @@ package enum FeedResponse: Sendable, Hashable {
 package struct CandlePage: Sendable, Hashable {
   package var candles: [Candle]
   package var refused: [RefusedRow]
-  /// Of `candles`.
+  /// The members that were left out of `candles`.
   package var dropped: [DroppedMember] = []
   /// Asks for the next page of the same query; opaque. nil at the end.
   package var nextPageToken: String?
@@ -57,9 +57,9 @@ package struct CandlePage: Sendable, Hashable {
 
 /// A row of an answer that was refused; its neighbours were kept.
 package struct RefusedRow: Sendable, Hashable {
-  /// Its place among the rows of the answer, good ones included, from 0.
+  /// The row's number among those of the response, good ones included, from 0.
   package var index: Int
-  /// As far as it could be read.
+  /// The row's symbol, if it could be read.
   package var symbol: Symbol?
   package var reason: RejectionReason
   /// The field and what was expected, for people.

@@ -6,17 +6,17 @@
 import Market
 
 package struct InstrumentList: Sendable, Hashable {
-  /// By symbol, each once.
+  /// The rows by symbol, each once.
   package let rows: [ListedInstrument]
   package let refused: [RefusedRow]
-  /// Of `rows`.
+  /// The members that were left out of `rows`.
   package let dropped: [DroppedMember]
   /// Rows another row for the same symbol stood behind: the last one counts.
   package let duplicates: Int
   /// Good rows that are none of ours: not tradable, of another class.
   package let skipped: Int
-  /// Of `rows`, names included: equal lists have equal hashes, whatever order they came in, on
-  /// every machine and in every release.
+  /// The hash of `rows`, names included: equal lists have equal hashes, whatever order they came
+  /// in, on every machine and in every release.
   package let contentHash: UInt64
 
   /// - Parameter listed: in the order of the answer.
@@ -35,7 +35,7 @@ package struct InstrumentList: Sendable, Hashable {
     contentHash = InstrumentList.hash(of: rows)
   }
 
-  /// Over symbol, exchange and name.
+  /// The hash over symbol, exchange and name of each row.
   private static func hash(of rows: [ListedInstrument]) -> UInt64 {
     var hash = StableHash()
     for row in rows { hash.combine("\(row.symbol)\t\(row.exchange.rawValue)\t\(row.name)\n") }

@@ -94,7 +94,7 @@ private struct Extremes {
     }
   }
 
-  /// The same with the general decimals; a product too large for them is no amount of money.
+  /// The same test with the general decimals; a product too large for them is no amount of money.
   @inline(never)
   private func faultOfAnyScale(
     volume: ExactDecimal, turnover: ExactDecimal, rounding: Int32

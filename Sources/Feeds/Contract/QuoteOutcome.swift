@@ -4,7 +4,7 @@
 package enum QuoteOutcome: Sendable, Hashable {
   /// An answer with so many lines, good, unknown and rejected ones together.
   case ok(lines: Int)
-  /// Asked too often (429, or the literal `null`).
+  /// Too many requests (429, or the literal `null`).
   case throttled
   /// The address is blocked: 456, a ban page, HTML in place of quotes.
   case banned
@@ -14,7 +14,7 @@ package enum QuoteOutcome: Sendable, Hashable {
   case poisoned
   /// No body at all; seen now and then (easyquotation #116).
   case empty
-  /// Not an answer in the format.
+  /// The body is no response in the format.
   case malformed
   /// The server failed: 5xx, 408.
   case transient

@@ -44,7 +44,7 @@ package struct OverviewQuote: Sendable, Hashable {
 
 /// A line that was refused.
 package struct RejectedRow {
-  /// As far as it could be read.
+  /// The row's symbol, if it could be read.
   package var symbol: Symbol?
   package var reason: RejectionReason
   /// The field and what was expected, for people.

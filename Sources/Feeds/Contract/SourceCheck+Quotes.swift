@@ -11,7 +11,7 @@ package struct QuoteChecks: Sendable {
     case absent
   }
 
-  /// Between the fields of a line.
+  /// The byte between the fields of a line.
   let separator: UInt8
   /// How many fields a line has, by the beginning of its symbol; the first that fits counts.
   let fields: [(prefix: String, count: ClosedRange<Int>)]
@@ -24,7 +24,7 @@ package struct QuoteChecks: Sendable {
   let filler: @Sendable (Int) -> Symbol?
   /// How old the newest stamp of a batch may be in a session.
   let lagSecondsMax: Int64
-  /// Within which the reference symbol has a newer stamp in a session.
+  /// The time within which the reference symbol has a newer stamp in a session.
   let stepSecondsMax: Int
 
   package init(
@@ -241,7 +241,7 @@ extension SourceCheck {
     }
   }
 
-  /// Between two clocks that are kept by NTP.
+  /// The difference of two clocks that are kept by NTP, at most.
   private static let clockSecondsMax: Int64 = 5
   static let closedNow = "the market is not in a session"
   static let reportIt = "Send a report with --bundle."

@@ -14,7 +14,7 @@ extension SourceCheck {
 
   // MARK: - Bars
 
-  /// Of the newest bars of an instrument.
+  /// The checks of the newest bars of an instrument.
   package static func newestBars(
     of subjects: [(subject: Subject, timeframe: Timeframe)], known: [String]
   ) -> [SourceCheck] {
@@ -37,7 +37,7 @@ extension SourceCheck {
     return [barRows("bars", requests: requests), barUnits("bars", requests: requests), ends]
   }
 
-  /// Of a page of bars of a stretch of time.
+  /// The checks of a page of bars of a stretch of time.
   package static func pages(_ query: @escaping @Sendable (CheckContext) -> BarsQuery)
     -> [SourceCheck]
   {
@@ -96,7 +96,7 @@ extension SourceCheck {
     }
   }
 
-  /// After this much of its interval a bar may still be missing.
+  /// How much of its interval may be over while a bar is still missing.
   private static let barLateSecondsMax: Int64 = 90
 
   private static func newestEnd(
@@ -151,7 +151,7 @@ extension SourceCheck {
 
   // MARK: - Lists
 
-  /// Of a list that comes in pages: its size, and a first page that is full.
+  /// The check of a list that comes in pages: its size, and a first page that is full.
   package static func pagedList(_ part: ListPart, sizes: ClosedRange<Int>, pageRows: Int)
     -> SourceCheck
   {
@@ -173,7 +173,7 @@ extension SourceCheck {
       })
   }
 
-  /// Of a list in one response.
+  /// The checks of a list in one response.
   package static func list(_ part: ListPart, sizes: ClosedRange<Int>, known: [String])
     -> SourceCheck
   {
@@ -228,7 +228,7 @@ extension SourceCheck {
     return .sessions(from: today.advanced(by: -13), to: today.advanced(by: 14))
   }
 
-  /// Of sessions of four weeks: there are 20 weekdays in them.
+  /// The check of the sessions of four weeks: there are 20 weekdays in them.
   package static func sessions(daysMin: Int) -> SourceCheck {
     SourceCheck(
       "calendar", sentence: "four weeks have \(daysMin) to 20 sessions, all on weekdays",

@@ -18,7 +18,7 @@ package struct SourceCheck: Sendable {
   let judgesRefusals: Bool
   /// Whether a key that was refused breaks it; others are then not tried.
   let judgesKey: Bool
-  /// Of one response for each request, in their order, none of them refused.
+  /// The verdict on one response for each request, in their order, none of them refused.
   let validate: @Sendable ([CheckResponse], CheckContext) -> CheckVerdict
 
   package init(
@@ -40,7 +40,7 @@ package struct SourceCheck: Sendable {
 /// A request that proves something. Equal ones are sent once.
 package struct CheckRequest: Sendable, Hashable {
   package let query: FeedQuery
-  /// To wait before it is sent, behind the source's response before.
+  /// The pause before it is sent, behind the source's response before.
   package let waitSeconds: Int
 
   package init(_ query: FeedQuery, waitSeconds: Int = 0) {
@@ -58,7 +58,7 @@ package enum CheckVerdict: Sendable, Hashable {
   /// Why there was no response.
   case unreachable(String)
 
-  /// For people and JSON.
+  /// The verdict in a word, for people and JSON.
   package var name: String {
     switch self {
     case .holds: "ok"

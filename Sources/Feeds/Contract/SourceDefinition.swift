@@ -16,7 +16,7 @@ package protocol SourceDefinition: Sendable {
   var settings: SettingSection { get }
   /// The series it has, at least one. The first has its reference data, too.
   var series: [SourceSeries] { get }
-  /// Of the sources of a market that have the same data the lowest is asked.
+  /// The rank among the sources of a market that have the same data: the lowest is requested.
   var priority: Int { get }
   /// nil for a source that asks for no key.
   var credentials: CredentialDeclaration? { get }
@@ -102,7 +102,7 @@ package struct SourceSeries: Sendable, Hashable {
 /// The setting that names the hosts of an endpoint.
 package enum HostSetting: Sendable {
   case one(SettingKey<String>)
-  /// In the order they are tried.
+  /// Several hosts, in the order they are tried.
   case several(SettingKey<[String]>)
 
   package var key: String {
@@ -276,7 +276,7 @@ package struct ResponseSample: Sendable {
 
   package enum Need: Sendable, Hashable { case none, optional, required }
 
-  /// Behind the source's name: `quotes`.
+  /// The name behind the source's: `quotes`.
   package let name: String
   package let symbol: Need
   package let timeframe: Need

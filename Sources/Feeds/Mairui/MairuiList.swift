@@ -136,7 +136,7 @@ private struct MairuiRow {
     return dropped.value(of: .exchange, in: symbol, read: read)
   }
 
-  /// For the record of a refused row: the code as it came.
+  /// The code as it came, for the record of a refused row.
   var symbolAsFarAsKnown: Symbol? { code.flatMap { Symbol(bytes: $0.bytes) } }
 
   private func codeAndSuffix() throws(RowFault) -> (digits: String, suffix: Exchange?) {

@@ -50,7 +50,7 @@ private struct MairuiMessage {
 
   /// How much of a body is looked at for words.
   private static let textBytesMax = 512
-  /// The same licence from more than two addresses within a minute: the window must pass.
+  /// The window in which the addresses of a licence are counted: after more than two it must pass.
   private static let addressWindowSeconds = 60
 
   /// `101:Licence证书当日次数已超出`, `"101"`, `9`.

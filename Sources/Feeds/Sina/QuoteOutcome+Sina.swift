@@ -14,7 +14,7 @@ extension QuoteOutcome {
     return text.offset(of: SinaGrammar.lineStart) == nil ? .malformed : nil
   }
 
-  /// The same before the format is looked at, for all of Sina's hosts.
+  /// The refusals that all of Sina's hosts share, tested before the format is looked at.
   static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> QuoteOutcome? {
     if let refusal = refusal(in: text) { return refusal }
     if let outcome = QuoteOutcome(refusedWith: status) { return outcome }

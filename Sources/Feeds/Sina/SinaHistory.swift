@@ -3,7 +3,7 @@
 import Market
 
 package enum SinaHistory {
-  /// The same as for quotes: without it a request may be answered 403
+  /// The same headers as for quotes: without it a request may be answered 403
   /// (docs/sources/sina.md#requests).
   static let headers = [Endpoint.Header(name: "Referer", value: SinaQuotes.referer)]
 

@@ -104,7 +104,7 @@ enum SinaNodes {
 }
 
 private struct SinaNodeRow {
-  /// As far as it could be read.
+  /// The row's symbol, if it could be read.
   private(set) var symbol: Symbol?
   private var code: JSONValue?
   private var name: JSONValue?

@@ -28,7 +28,7 @@ enum SinaRows {
     var hasRows = false
     var isNull = false
     var isInputError = false
-    /// Behind the value once it was read.
+    /// The reader behind the value, once that was read.
     var reader: JSONReader?
 
     mutating func read(_ json: UnsafeRawBufferPointer, each row: Row) throws(JSONFault) {

@@ -8,7 +8,7 @@
 /// semicolons: a body that was cut off is never taken for a shorter answer.
 
 struct SinaScript {
-  /// From the value's first byte to the end of the body.
+  /// The bytes from the value's first one to the end of the body.
   let json: UnsafeRawBufferPointer
   /// What stands before the `=` or `(`: `var sh600000qfq`. Empty where nothing does.
   let name: UnsafeRawBufferPointer

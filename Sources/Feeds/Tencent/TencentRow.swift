@@ -5,7 +5,7 @@
 import Market
 
 struct TencentRow {
-  /// Of the fields, as the line numbers them.
+  /// The places of the fields, as the line numbers them.
   private enum Place {
     static let name = 1, code = 2, last = 3, previousClose = 4, open = 5, volume = 6
     static let bids = 9, asks = 19, stamp = 30, high = 33, low = 34, totals = 35
@@ -13,7 +13,7 @@ struct TencentRow {
     static let turnover = 57, afterHoursTurnover = 58, afterHoursVolume = 59
   }
 
-  /// Up to the turnover rate: old and shortened lines have no more.
+  /// The fields up to the turnover rate: old and shortened lines have no more.
   static let fieldsMin = 38
   /// Lots are rounded to the nearest, money to the yuan (docs/sources/tencent.md#units).
   private static let ofLots = Rounding.coarsest
@@ -106,7 +106,7 @@ struct TencentRow {
     try ExactDecimal(countIn: text, named: name()).shares(named: name())
   }
 
-  /// In the unit of the day's volume.
+  /// Shares of a count that is in the unit of the day's volume.
   private func shares(
     _ text: UnsafeRawBufferPointer, named name: String
   ) throws(RowFault) -> ExactDecimal {
@@ -130,8 +130,8 @@ struct TencentRow {
     quote.rounding = security.contains(.countsLots) ? TencentRow.ofLots : TencentRow.ofShares
   }
 
-  /// Of `price/volume/turnover`, and again in ten thousands of yuan: to the yuan where that has
-  /// four decimals, as it has since 2020.
+  /// The turnover of `price/volume/turnover`, and again in ten thousands of yuan: to the yuan where
+  /// that has four decimals, as it has since 2020.
   private mutating func turnover(of symbol: Symbol) throws(RowFault) -> ExactDecimal {
     let totals = fields[Place.totals]
     guard let first = totals.offset(of: UInt8(ascii: "/")),

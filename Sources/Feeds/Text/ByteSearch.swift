@@ -46,7 +46,7 @@ extension UnsafeRawBufferPointer {
     return memcmp(left, right, count) == 0
   }
 
-  /// Without the spaces, tabs and line ends around it.
+  /// The bytes without the spaces, tabs and line ends around them.
   var trimmed: UnsafeRawBufferPointer {
     var start = 0
     var end = count

@@ -24,7 +24,7 @@ struct JSONReader {
   private var objects: UInt64 = 0
   private var begun: UInt64 = 0
 
-  /// As many levels as the two words above have bits; the deepest answer known has four.
+  /// The levels that the two words above have bits for; the deepest answer known has four.
   static let depthMax = 64
   /// Far above any answer: all assets of Alpaca are several MB
   /// (docs/sources/alpaca.md#calendar-and-assets).
@@ -133,7 +133,7 @@ extension JSONReader {
     return true
   }
 
-  /// Without recursion: the levels are counted, not stacked.
+  /// Skips a container without recursion: the levels are counted, not stacked.
   private mutating func skipContainer() throws(JSONFault) {
     let floor = depth
     try descendIntoNext()
@@ -235,7 +235,7 @@ extension JSONReader {
       offset: start)
   }
 
-  /// At least one digit.
+  /// Reads digits, at least one, and returns how many.
   @inline(__always)
   private mutating func readDigits() throws(JSONFault) -> Int {
     let start = offset

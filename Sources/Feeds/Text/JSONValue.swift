@@ -67,7 +67,7 @@ struct JSONString {
 /// One escape inside a string: `\n`, `\u4e2d`, `\ud840\udc00`.
 struct JSONEscape {
   let scalar: Unicode.Scalar
-  /// In the text: 2, 6 or 12 bytes.
+  /// The bytes that it has in the text: 2, 6 or 12.
   let length: Int
 
   private init(scalar: Unicode.Scalar, length: Int) {
@@ -132,7 +132,7 @@ struct JSONEscape {
 struct JSONNumber {
   /// The whole literal, checked against the grammar.
   let bytes: UnsafeRawBufferPointer
-  /// Up to the exponent, if there is one.
+  /// The bytes up to the exponent, if there is one.
   let mantissaBytes: Int
   /// Where it stands in the text.
   let offset: Int

@@ -3,7 +3,7 @@
 import Market
 
 extension Timestamp {
-  /// In UTC, with as many fraction digits as needed.
+  /// The moment in UTC, with as many fraction digits as needed.
   var utcText: String {
     // Shanghai's clock eight hours earlier shows what UTC's shows now.
     String(adding(seconds: -Shanghai.offsetSeconds).description.dropLast(6)) + "Z"
