@@ -158,7 +158,7 @@ extension MetricTable {
       "candled_journal_segments_sacrificed_total",
       help: "Journal segments deleted early because the disk was full."
     ) {
-      $0.status.journal.segmentsSacrificed
+      $0.status.journal.segmentsDeletedForRoom
     },
     gauge(
       "candled_journal_over_limit_bytes",

@@ -20,8 +20,8 @@ extension CandleBook {
     }
   }
 
-  /// Who was not seen all day is asked for no more, or tells nothing: the day it was in is over,
-  /// and no row of its own will say so.
+  /// An instrument that was not seen all day is not requested any more, or has no rows: its day is
+  /// over, and no row of its own will say so.
   private mutating func abandonDays(before day: TradingDay) {
     for index in instruments.indices {
       guard let state = instruments[index].state, state.day < day, !state.isClosed else {
@@ -96,7 +96,7 @@ extension CandleBook {
     instruments[index].state = state
   }
 
-  /// Further back than this no source tells of minutes; a month is an absence, not an outage.
+  /// Further back than this no source has minutes; a month is an absence, not an outage.
   private static let missedDaysMax = 30
 
   /// Trading days that passed wholly unseen get their place in the ledger, so that something looks

@@ -72,7 +72,7 @@ extension TradingHours {
 }
 
 extension Gap {
-  /// Nobody looked, or nothing that was seen could be believed.
+  /// Whether no row was requested, or none that came was credible.
   var isUnseen: Bool { cause != .latePrint && cause != .correction }
 
   /// The minutes that had no candle because nobody saw them.

@@ -7,7 +7,7 @@ extension CandleBook {
   /// Another source serves from here on. Call it with the receive time of its first answer, before
   /// the rows of that answer are observed.
   ///
-  /// What was held against the standing totals came from the source before, and counts no more.
+  /// What contradicted the standing totals came from the source before, and counts no more.
   package mutating func sourceChanged(at moment: Timestamp) {
     changedSourceAt = moment
     for index in disputes.keys.sorted() {

@@ -91,7 +91,7 @@ package struct CandleBook: Sendable {
       return true
     }
 
-    /// Lets the group's watermark speak for the instrument; true if it did not before.
+    /// Lets the group's watermark count for the instrument; true if it did not before.
     mutating func join(_ group: UInt32) -> Bool {
       if isInStep, self.group == group { return false }
       isInStep = true
@@ -300,7 +300,7 @@ extension CandleBook {
   }
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no
-  /// longer speaks for it. Returns whether a restart would need to know.
+  /// longer counts for it. Returns whether a restart would need to know.
   package mutating func missed(_ index: Int) -> Bool {
     defer { instruments[index].isInStep = false }
     return instruments[index].isInStep

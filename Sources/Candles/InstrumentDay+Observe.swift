@@ -44,7 +44,7 @@ extension InstrumentDay {
       && !isBreak(until: second, rules: rules)
   }
 
-  /// Every number that a row is held against is the standing one's.
+  /// Every number that a row is compared with is the standing one's.
   @inline(__always)
   func isRepeated(by quote: Quote) -> Bool {
     isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == booked.stamp
@@ -160,8 +160,8 @@ extension InstrumentDay {
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let cause = isDisputed ? GapCause.dispute : isObserved ? .outage : .lateStart
-    // A row of yesterday in an answer of today is true to its day's end, but tells of no trade
-    // after its own stamp.
+    // A row of yesterday in an answer of today is true to its day's end, but shows no trade after
+    // its own stamp.
     let isWholeDay = watermark == rules.hours.lastSecond
     let end = isWholeDay ? max(Int(quote.secondOfDay), rules.hours.closes) : watermark
     try recordGap(

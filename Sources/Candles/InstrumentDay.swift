@@ -57,7 +57,7 @@ struct InstrumentDay: Sendable, Hashable {
     init(from second: Int) { (knownThrough, aliveThrough) = (second, second) }
   }
 
-  /// What the last booked row says, which the next one is held against.
+  /// What the last booked row says, which the next one is compared with.
   struct BookedRow: Sendable, Hashable {
     var stamp = 0
     var volume = ExactDecimal.zero

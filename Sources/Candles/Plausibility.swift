@@ -40,7 +40,7 @@ struct Plausibility {
 
 extension InstrumentDay {
   /// What speaks against the row after what is known of its day; nil if nothing does. The day's
-  /// first row is held against yesterday's close.
+  /// first row is compared with yesterday's close.
   @inline(__always)
   func objection(
     to quote: Quote, seenAt watermark: Int, receivedAt: Timestamp, changedSourceAt: Timestamp?,

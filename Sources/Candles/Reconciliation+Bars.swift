@@ -70,7 +70,7 @@ struct BarDay: Sendable {
 }
 
 extension Reconciliation {
-  /// Minutes of a span as the bars tell them.
+  /// The minutes of a span, as the bars have them.
   struct Filling: Sendable {
     var candles: [(minute: Int, candle: Candle)] = []
     /// The part of the span's money that no minute got.
@@ -95,7 +95,7 @@ extension Reconciliation {
     return try levelled(filling, to: target.turnover)
   }
 
-  /// One minute as the bars tell it, in our digits where they are the finer ones; nil where neither
+  /// One minute as the bars have it, in our digits where they are the finer ones; nil where neither
   /// side knows anything.
   private func candidate(_ minute: Int, price: ExactDecimal?) -> Candle? {
     guard var candle = barCandle(minute, price: price) else { return nil }
@@ -141,7 +141,7 @@ extension Reconciliation {
 }
 
 extension Candle {
-  /// Bars tell their prices to so many places (docs/sources/sina.md#k-lines); quotes of Shanghai's
+  /// How many decimals the prices of bars have (docs/sources/sina.md#k-lines); quotes of Shanghai's
   /// indexes have four.
   private static let barPlaces: UInt8 = 3
 

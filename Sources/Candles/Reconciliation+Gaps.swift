@@ -41,7 +41,7 @@ extension Reconciliation {
   }
 
   private func filling(of cluster: Cluster) throws(ExactDecimalError) -> Filling? {
-    // How much passed unseen is not known: only a whole day can tell.
+    // How much passed unseen is not known: only a whole day shows it.
     if cluster.gaps.contains(where: { $0.gap.cause == .unseenClose }) { return nil }
     guard bars.reach(cluster.span) else { return nil }
     return try filling(of: cluster.span, target: try account(of: cluster))

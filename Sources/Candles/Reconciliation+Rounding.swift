@@ -8,8 +8,8 @@ import Market
 /// total, so it goes to the last coarse minute, as a revision: nothing passed unseen, and a gap row
 /// would have something look for trades that were seen.
 ///
-/// The money of bars is told less finely than to the yuan, and the day bar has none: where they do
-/// not lie within the rounding, the booked money stays the day's, up to two yuan below the truth.
+/// The money of bars is less exact than to the yuan, and the day bar has none: where they do not
+/// lie within the rounding, the booked money stays the day's, up to two yuan below the truth.
 extension Reconciliation {
   /// How far rounded totals may lie above what is booked of them.
   static let roundingSpan = Totals(

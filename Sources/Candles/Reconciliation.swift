@@ -1,11 +1,11 @@
 import Market
 
-/// The repair of one instrument's A-share day: the minutes built from snapshots, held against the
+/// The repair of one instrument's A-share day: the minutes built from snapshots, compared with the
 /// day's ready-made minute bars. Pure: rows in, rows out; the store reads and writes them in one
 /// transaction.
 ///
-/// Nothing is believed that does not add up. Bars that make up the exchange's day replace the day's
-/// minutes; else each gap is held against the bars of its own span; else nothing changes and the
+/// Nothing is taken that does not add up. Bars that make up the exchange's day replace the day's
+/// minutes; else each gap is compared with the bars of its own span; else nothing changes and the
 /// difference is a `Disagreement`. Σ minutes + Σ open gaps stays what it was, to the last digit.
 ///
 /// Totals that a source rounded are lower bounds, and bars say what they were: see
@@ -16,8 +16,8 @@ import Market
 /// Money. Sina sends a bar's turnover in single precision (docs/sources/sina.md#k-lines:
 /// 476800.9888), so bars whose volumes are exact may miss the money by a millionth. Then minutes of
 /// which we saw all volume keep our money, and what is still missing goes to the taken minute with
-/// the most. Bars that tell no money heal gaps only: minutes of other volume than ours get no
-/// turnover, and a gap of no volume keeps the span's money in the account, marked as permanent.
+/// the most. Bars without money heal gaps only: minutes of other volume than ours get no turnover,
+/// and a gap of no volume keeps the span's money in the account, marked as permanent.
 ///
 /// It must never invent a trade, and never touch the fixed-price session after the close.
 package struct Reconciliation: Sendable {
@@ -59,7 +59,7 @@ package struct Reconciliation: Sendable {
     /// Minutes that were missing, and the day if it was.
     package var candles: [Candle] = []
     package var closedGaps: [Int64] = []
-    /// Gaps of money whose volume was found; nothing will ever tell it.
+    /// Gaps of money whose volume was found; no source will ever have it.
     package var remainders: [Gap] = []
     package var gapChecks: [GapCheck] = []
     /// The certificate as it is now; nil where the bars settled nothing.
@@ -219,7 +219,7 @@ extension Reconciliation {
       isCoarse: isCoarse)
   }
 
-  /// The exchange's day as its minutes tell it.
+  /// The exchange's day as its minutes have it.
   private func wholeDayCandle(of minutes: [Candle?]) throws(ExactDecimalError) -> Candle? {
     let traded = minutes.compactMap(\.self).filter(\.volume.isPositive)
     guard let first = traded.first, let last = traded.last else { return nil }

@@ -1,6 +1,6 @@
 import Market
 
-/// The running totals and extremes of one row, which the next row of its day is held against.
+/// The running totals and extremes of one row, which the next row of its day is compared with.
 struct RunningTotals: Sendable, Hashable {
   /// The row's own stamp, second of the day.
   var second: Int

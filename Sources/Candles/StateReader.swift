@@ -1,6 +1,6 @@
 import Market
 
-/// Reads what `StateWriter` wrote, and believes none of it: bytes that were damaged in the database
+/// Reads what `StateWriter` wrote, and checks all of it: bytes that were damaged in the database
 /// are refused with the name of the field they stood in, for whoever has to mend them.
 struct StateReader {
   private let bytes: [UInt8]

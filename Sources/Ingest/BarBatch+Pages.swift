@@ -38,7 +38,7 @@ extension BarBatch {
   }
 
   /// Days whose certificate is due, each on its own. A trading day without bars behind one that has
-  /// some is told of too, there were none; and if these are all bars there are, one ahead of them.
+  /// some has bars too, there were none; and if these are all bars there are, one ahead of them.
   private static func repairs(
     of symbol: Symbol, from source: Source, bars: [Candle], isAll: Bool, rules: CandleRules,
     calendar: TradingCalendar, receivedAt: Timestamp

@@ -1,15 +1,15 @@
 import Market
 
-/// Which time of day to believe.
+/// Decides which time of day is right.
 ///
 /// A wall clock that is set in mid-session would close minutes that have not been, refuse quotes
 /// as stamped in the future, or take today for a holiday; one that was wrong and is put right must
 /// be followed. The rule: *time runs on the steady clock, and only what somebody proves moves it.*
 ///
 /// - The wall clock creeps (less than two seconds from ours): it is followed.
-/// - It jumps: our time goes on without it until an answer of the exchange tells who is right, by
-///   the date its server gives it; at night one is asked for. If the date is nearer to ours, the
-///   jump is refused, and an alarm says that the machine's clock is wrong. If no answer comes, the
+/// - It jumps: our time goes on without it until a response of the exchange shows which is right,
+///   by the date its server gives it; at night one is requested. If the date is nearer to ours, the
+///   jump is refused, and an alarm says that the machine's clock is wrong. If no response comes, the
 ///   jump is adopted after `doubtSeconds`: somebody may have put a wrong clock right.
 /// - Dates of the exchange that agree with each other and not with us correct us, also where both
 ///   of our clocks are wrong. Until one agreed with us, an answer that contradicts us is not even
@@ -19,7 +19,7 @@ import Market
 ///   timers carried out at the wrong hour would be the day's.
 ///
 /// Only dates of answers that came promptly count: one that waited while the process was stopped
-/// tells an old time. A pure value; it never asks a clock itself.
+/// has an old time. A pure value; it never asks a clock itself.
 struct ClockVerifier: Sendable {
   enum Decision: Sendable, Hashable {
     case unchanged
@@ -43,7 +43,7 @@ struct ClockVerifier: Sendable {
 
   /// Our time less the steady clock, µs.
   private(set) var offset: Int64
-  /// An answer of the exchange has agreed with us since we last believed the wall clock.
+  /// Whether a response of the exchange has agreed with us since the wall clock was last trusted.
   private(set) var isProven = false
   /// When it began, on the steady clock.
   private let beganAt: Timestamp
@@ -54,7 +54,7 @@ struct ClockVerifier: Sendable {
   private var contradiction: Contradiction?
 
   /// A larger difference is no discipline but a setting of the clock; of a smaller one a date of
-  /// one second's resolution can tell nothing.
+  /// one second's resolution prove nothing.
   static let jumpMicrosecondsMin: Int64 = 2_000_000
   /// Five slots of the poller: whoever is asked at all has answered by then.
   static let doubtSeconds: Int64 = 15

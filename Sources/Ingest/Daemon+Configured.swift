@@ -3,8 +3,8 @@ import Market
 import Operations
 import Polling
 
-/// What an engine is told of the configuration, when it is made and after each reload: the same
-/// values by the same functions.
+/// What an engine gets of the configuration, when it is made and after each reload: the same values
+/// by the same functions.
 extension Daemon {
   /// The slots after which the poller calls a source stalled.
   private static let slotsStaleMax: Int64 = 5

@@ -181,7 +181,7 @@ extension Daemon {
       // All it holds of earlier terms may make room for this one.
       place = try journal.append(
         .termStart(start, at: now), makingRoomUpTo: journal.lastPosition,
-        sacrificed: {
+        deleted: {
           log.error(
             "disk full, deleted an old segment of the journal", metadata: ["segment": "\($0.name)"])
         })

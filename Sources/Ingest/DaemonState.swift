@@ -153,7 +153,7 @@ package final class DaemonState: Sendable {
   /// The lead was taken from a daemon that had let its lease run out.
   package func tookOver() { parts.withLock { $0.takeovers += 1 } }
 
-  /// nil if its turn does not end in time: what hangs must not silence those who tell of it.
+  /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
       guard parts.pendingReports < Self.pendingReportsMax else { return false }

@@ -89,7 +89,7 @@ extension Engine {
     }
   }
 
-  /// Memory is full and the store is away: drop what the journal can tell again.
+  /// Memory is full and the store is away: drop what the journal still has.
   func forgetInterpretation() {
     parts.log.error("no commits for too long, from now on responses are kept in the journal only")
     interpretation = Interpretation(catchUp: nil, isJournalOnly: true)
@@ -103,8 +103,8 @@ extension Engine {
     pipeline = empty
   }
 
-  /// The store's state has come: either it tells that a commit whose answer was lost was carried
-  /// out, or it is what a deaf engine starts over from.
+  /// The store's state has come: either it shows that a commit whose answer was lost was carried
+  /// out, or it is what an engine starts over from that kept the journal only.
   func finishLoading(_ result: Result<StoredState, StoreError>) throws {
     commitState.isBusy = false
     switch result {

@@ -47,7 +47,7 @@ package struct JournalAccount: Sendable {
   package var bytesOver: Int64 = 0
   package var isUntidy = false
   /// Segments deleted before their time because the disk was full.
-  package var segmentsSacrificed = 0
+  package var segmentsDeletedForRoom = 0
   /// Failed syncs healed, and entries that none could bring back.
   package var healings = 0
   package var entriesLost = 0
@@ -68,7 +68,7 @@ extension Engine {
   func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
       let position = try parts.journal.append(
-        entry, makingRoomUpTo: status.journal.committed, sacrificed: reportDeletion)
+        entry, makingRoomUpTo: status.journal.committed, deleted: reportDeletion)
       status.journal.fault = nil
       reportRecovery()
       reportHealing()
@@ -93,7 +93,7 @@ extension Engine {
   }
 
   private func reportDeletion(of segment: JournalSegment) {
-    status.journal.segmentsSacrificed += 1
+    status.journal.segmentsDeletedForRoom += 1
     let today = now.shanghaiDay
     if maintenance.deletionLoggedOn != today {
       parts.log.error(
@@ -109,7 +109,7 @@ extension Engine {
     status.journal.healings = healing.times
     let hasLost = status.journal.entriesLost != Int(healing.lost)
     status.journal.entriesLost = Int(healing.lost)
-    // A disk that fails each sync is healed each time; losses are told at once.
+    // A disk that fails each sync is healed each time; losses are logged at once.
     let isDue =
       maintenance.healingLoggedAt.map { time.steady >= $0.adding(seconds: healingLogSecondsMin) }
       ?? true

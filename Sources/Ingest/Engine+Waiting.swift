@@ -29,7 +29,7 @@ extension Engine {
     interpretation.catchUp == nil && !interpretation.isJournalOnly
   }
 
-  /// All that the journal tells is in the store.
+  /// Whether all that the journal has is in the store.
   var isSaved: Bool {
     isInterpreting && !commitState.isBusy && !commitState.hasUnsaved && !pipeline.hasPendingRows
   }

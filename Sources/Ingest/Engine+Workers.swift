@@ -7,7 +7,7 @@ import Polling
 import Transport
 
 /// The engine's side of the workers: it makes the requests they want, journals the answers, and
-/// tells them what came of it. A worker is named by its place.
+/// notifies them of what came of it. A worker is named by its place.
 
 extension Engine {
   /// Live quotes are requested at once: what is answered meanwhile waits its turn in the journal.
@@ -70,7 +70,7 @@ extension Engine {
     }
   }
 
-  /// - Returns: what the worker must hear next.
+  /// - Returns: what the worker must be given next.
   func perform(_ actions: [WorkerAction], of place: Int) -> [WorkerEvent] {
     var events: [WorkerEvent] = []
     var isRecorded = true
@@ -120,7 +120,7 @@ extension Engine {
 
 extension Engine {
   /// Journal first; only then is anything made of an answer.
-  /// - Parameter asked: on the steady clock, so that it is told in the time believed now.
+  /// - Parameter asked: on the steady clock, so that it is given in the time that counts now.
   func handle(
     _ response: UpstreamResponse, to request: WorkerRequest, of workerID: WorkerSet.WorkerID,
     asked: Timestamp

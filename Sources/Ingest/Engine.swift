@@ -142,7 +142,7 @@ package struct EngineParts {
   package var journal: JournalWriter
   package var journalDirectory: String
   package var log: Logger
-  /// Beats at every turn of the loop; nil tells nobody.
+  /// Beats at every turn of the loop; nil for none.
   package var heartbeat: Heartbeat?
 
   package init(

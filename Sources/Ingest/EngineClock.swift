@@ -3,12 +3,12 @@ import Glibc
 import Market
 import Platform
 
-/// Where an engine gets its time from. Everything that decides is told the time; only this asks a
+/// Where an engine gets its time from. Everything that decides is given the time; only this asks a
 /// clock, so a day can run at 60× or jump from one due moment to the next.
 ///
 /// Elapsed time comes from the steady clock alone, which nobody sets: it counts while the machine
 /// sleeps and while the process is stopped. What the wall clock says is a claim that
-/// `ClockVerifier` believes or not.
+/// `ClockVerifier` accepts or not.
 package enum EngineClock: Sendable, Hashable {
   /// The time of day.
   case real

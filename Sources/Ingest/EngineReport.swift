@@ -3,7 +3,7 @@ import Journal
 import Market
 import Polling
 
-/// What an engine tells of itself: to the demo's view, the admin endpoint and the STATUS line.
+/// What an engine reports: to the demo's view, the admin endpoint and the STATUS line.
 package struct EngineReport: Sendable {
   /// The engine's time.
   package var now: Timestamp

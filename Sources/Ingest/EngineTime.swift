@@ -13,8 +13,8 @@ package struct ClockAccount: Sendable {
   package var responsesOutOfTime = 0
 }
 
-/// An engine's time: the steady clock, and what is believed of the time of day. Durations (a
-/// retry, a drain, a lag) are measured on the steady clock; what the market does, on the other.
+/// An engine's time: the steady clock, and what counts as the time of day. Durations (a retry, a
+/// drain, a lag) are measured on the steady clock; what the market does, on the other.
 struct EngineTime {
   let clock: EngineClock
   /// Where a stepped clock stands.

@@ -47,7 +47,7 @@ struct ListPlans: Sendable {
   mutating func found(_ event: MarketEvent, at now: Timestamp) -> [Action] {
     switch event {
     case .unknownSymbols(let symbols):
-      // The list may tell what they are: the next is due at the next 16:30.
+      // The list may have them: the next is due at the next 16:30.
       if unknownSymbols.isSuperset(of: symbols) { return [] }
       unknownSymbols.formUnion(symbols)
       return parts.flatMap { send($0, event: .wanted, at: now) }

@@ -144,7 +144,7 @@ extension Pipeline {
       .filter { longer.status(of: $0) == .trading }.map(session(on:))
   }
 
-  /// The sessions that tell whether the weeks and months around a day are whole.
+  /// The sessions that show whether the weeks and months around a day are whole.
   func sessions(around day: TradingDay) -> [MarketSession] {
     (day.advanced(by: -Self.sessionDaysShown)...day.advanced(by: Self.sessionDaysShown))
       .filter { calendar.status(of: $0) == .trading }.map(session(on:))

@@ -13,7 +13,7 @@ import Polling
 package struct Pipeline {
   /// One for each market with live quotes, the mainland's first.
   var stages: [QuoteStage]
-  /// Every A share there is, as far as accepted lists tell.
+  /// Every A share there is, as far as accepted lists have it.
   package internal(set) var universe = Universe()
   /// Lists that come in pages.
   var collections: [ListPart: ListCollection] = [:]

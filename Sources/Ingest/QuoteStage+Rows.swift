@@ -242,7 +242,7 @@ extension QuoteStage {
 
 // MARK: - Refusals
 
-/// A flood of bad rows in one answer is told by its first rows and the counters.
+/// Of a flood of bad rows in one response the first rows are kept; the counters have all.
 private let rejectionsPerResponseMax = 100
 
 extension PendingRows {
@@ -285,7 +285,7 @@ struct RejectionMemory: Sendable {
   private var day: TradingDay?
   private var seen: Set<Key> = []
   private var rows: [Kind: Int] = [:]
-  /// A feed that turns bad as a whole: the day's first rows tell how.
+  /// A feed that turns bad as a whole: the day's first rows show how.
   private static let rowsPerDayMax = 20_000
   private static let rowsPerKindMax = 20
 
@@ -294,7 +294,7 @@ struct RejectionMemory: Sendable {
     var reason: RejectionReason
   }
 
-  /// A kilobyte a payload would be most of what a morning costs: a hash tells them apart.
+  /// A kilobyte a payload would be most of what a morning costs: a hash distinguishes them.
   struct Key: Hashable {
     private var kind: Kind
     private var payloadBytes: Int

@@ -68,7 +68,7 @@ struct QuoteStage {
   }
 
   /// The number of a request group in the book. The series' own source keeps its numbers; another
-  /// one's come after them, so that neither vouches for what the other was asked for.
+  /// one's come after them, so that neither counts for what the other requested.
   func bookGroup(_ group: UInt16, of asked: Source) -> UInt32 {
     if asked == source { return UInt32(group) }
     let others = SourceRegistry.liveSources(of: source).map(\.mainSeries)
@@ -77,14 +77,14 @@ struct QuoteStage {
     return UInt32(rank + 1) << 16 | UInt32(group)
   }
 
-  /// The instruments a group asked for. One that left the group is no longer vouched for by it.
+  /// The instruments a group asked for. One that left the group is no longer proven alive by it.
   mutating func membership(of group: UInt32, request: [UInt8]) -> Membership {
     if let known = memberships[group], known.request == request { return known }
     let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
       token.withUnsafeBytes { Symbol(bytes: $0) }
     }
     let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
-    // The book knows who was vouched for also when a restart lies between the two requests.
+    // The book knows which were proven alive also when a restart lies between the two requests.
     for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
     memberships[group] = new
     return new

@@ -26,7 +26,7 @@ struct RequestQueue: Sendable {
   /// What a request under way asks; nil for one that was answered.
   func feedRequest(of id: PollRequestID) -> FeedRequest? { inFlight[id] }
 
-  /// Tells the line, and adds what is to be done to `actions`.
+  /// Gives the event to the queue, and adds what is to be done to `actions`.
   /// - Returns: the questions that ended, in order.
   mutating func received(
     _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]

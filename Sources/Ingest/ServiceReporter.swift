@@ -5,7 +5,7 @@ import Platform
 /// Keeps systemd told: ready, the status line, signs of life, and how long stopping may take.
 ///
 /// Two loops, because the status waits for the engine's turn and signs of life must not: what hangs
-/// is told by its heartbeat, not by our waiting for it.
+/// is shown by its heartbeat, not by our waiting for it.
 package struct ServiceReporter: Sendable {
   private let notifier: ServiceNotifier
   private let state: DaemonState
@@ -14,7 +14,7 @@ package struct ServiceReporter: Sendable {
   private let pause: @Sendable (UInt64) async -> Void
 
   static let statusSeconds: Int64 = 10
-  /// How soon a change of role is told.
+  /// How soon a change of role is reported.
   private static let lookNanoseconds: UInt64 = 250_000_000
   /// The time that is asked for again while stopping goes on; the drain takes 8 s, the private
   /// server may take 60.

@@ -4,7 +4,7 @@ import Market
 import Polling
 
 /// What the log says of how sources are doing: each change, but of one that flaps only so many in a
-/// quarter of an hour, and at the end of that how it stands. Metrics and `/status` tell them all.
+/// quarter of an hour, and at the end of that how it stands. Metrics and `/status` have them all.
 struct SourceLogThrottle: Sendable {
   struct Name: Hashable, Sendable {
     var source: Source

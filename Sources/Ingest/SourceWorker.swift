@@ -9,7 +9,7 @@ import Polling
 /// Each joins a plan (what is wanted) to a line (when it may be asked) and, where a source wants
 /// one, a key ring (who asks). It is a value: an event and a moment go in, actions come out. The
 /// engine performs them: a key's use is in the journal before the request leaves, an answer is in
-/// the journal before the worker hears of it.
+/// the journal before the worker gets it.
 protocol SourceWorker: Sendable {
   /// The endpoint's name in health and logs: `quotes`, `lists`, `history`, `bars`.
   var name: String { get }

@@ -3,8 +3,8 @@ import Market
 
 /// What an engine leaves to the next start: all of it is in the journal.
 ///
-/// Whoever lags behind the journal cannot tell how many candles the rest of it holds, for they are
-/// not made yet; nor are candles all that is saved. So the entries are counted as well.
+/// An engine that lags behind the journal does not know how many candles the rest of it holds, for
+/// they are not made yet; nor are candles all that is saved. So the entries are counted as well.
 package struct Unsaved: Sendable, Hashable {
   /// Made, and not stored.
   package var candles = 0

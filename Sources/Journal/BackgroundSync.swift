@@ -80,8 +80,8 @@ final class BackgroundSync: Sendable {
     try start()
   }
 
-  /// Tells of an entry that was written. That it is in the file is true whatever became of the
-  /// sync before it, so this does not throw: the next append does.
+  /// Records that an entry was written. That it is in the file is true whatever became of the sync
+  /// before it, so this does not throw: the next append does.
   func appended(_ sequence: Int64) { state.change { $0.appended = sequence } }
 
   /// What a sync failed with; no other follows it.

@@ -9,9 +9,9 @@
 ///                                    20 checksum of the payload
 ///                                    24 checksum (field 4) of the frame or header before
 ///
-/// The header has a checksum of its own so that a length is believed only when it was written
-/// whole: that is what tells a torn tail from damage. The link to the frame before makes a stretch
-/// of stale but once valid bytes show.
+/// The header has a checksum of its own so that a length is used only when it was written whole:
+/// that is what tells a torn tail from damage. The link to the frame before makes a stretch of
+/// stale but once valid bytes show.
 
 import CLinux
 import Glibc

@@ -48,10 +48,10 @@ extension JournalWriter {
   /// first, whatever the limits allow: recording goes before history.
   /// - Parameters:
   ///   - committed: up to here nothing is needed.
-  ///   - sacrificed: told of each segment that went.
+  ///   - deleted: called with each segment that was deleted.
   package func append(
     _ entry: JournalEntry, makingRoomUpTo committed: JournalPosition,
-    sacrificed: (JournalSegment) -> Void
+    deleted: (JournalSegment) -> Void
   ) throws(JournalError) -> JournalPosition {
     while true {
       do throws(JournalError) {
@@ -60,7 +60,7 @@ extension JournalWriter {
         guard error.code == .full, let segment = try? makeRoom(committed: committed) else {
           throw error
         }
-        sacrificed(segment)
+        deleted(segment)
       }
     }
   }

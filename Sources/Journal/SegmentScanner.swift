@@ -1,5 +1,5 @@
-/// Walks the frames of one segment, in order, from its start, believing nothing whose checksums
-/// and links do not say so. It never decides what a bad stretch means: a torn tail and damage look
+/// Walks the frames of one segment, in order, from its start, using nothing whose checksums and
+/// links do not say so. It never decides what a bad stretch means: a torn tail and damage look
 /// alike from the front. `highestSequence(after:)` tells them apart: behind a torn tail there is
 /// nothing, behind damage there are whole frames.
 
@@ -151,7 +151,7 @@ final class SegmentScanner {
     let found = uninterrupted { lseek(file.number, off_t(start), clinux_seek_data) }
     if found >= 0 { return Int64(found) }
     if errno == ENXIO { return nil }
-    // A file system that cannot tell: all of it is data.
+    // A file system that does not know: all of it is data.
     guard errno == EINVAL || errno == EOPNOTSUPP else {
       throw .systemCall("read", number: errno, segment: segment.name)
     }

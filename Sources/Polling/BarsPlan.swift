@@ -143,7 +143,7 @@ extension BarsPlan {
     chunks.filter { $0.isRead && !$0.symbols.isEmpty }.compactMap(\.through).min()
   }
 
-  /// What to believe, at `now`, of having read up to `known`. If that is yet to come, a clock was
+  /// What counts, at `now`, of having read up to `known`. If that is yet to come, a clock was
   /// ahead: nobody knows what there was to be read of today.
   package static func believed(
     _ known: Timestamp, at now: Timestamp, _ hours: BarsHours

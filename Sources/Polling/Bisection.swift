@@ -3,7 +3,7 @@
 // One malformed symbol makes Sina answer a batch of 800 with `FAILED`
 // (docs/sources/sina.md#lines-and-refusals). The batch is halved until the culprit stands alone.
 // First a control: the reference symbol alone. If that is refused too, it is the source that
-// refuses, not a token, and nothing is halved: a real client once wiped 5,367 names by believing
+// refuses, not a token, and nothing is halved: a real client once wiped 5,367 names by assuming
 // otherwise. Then the smaller left half is asked; if it is good, the culprit is in the other one,
 // which need not be asked as a whole. A symbol is condemned only by an answer to itself. So one
 // culprit among n costs at most 2·log2(n) + 2 requests.

@@ -138,7 +138,7 @@ struct HostGate: Sendable {
     return change
   }
 
-  /// What a server asks for, as far as it is believed.
+  /// Holds for the pause that a server asks for, within limits.
   mutating func wait(seconds: Int) {
     hold(milliseconds: min(max(seconds, 0), RetryAfter.secondsMax) * 1_000)
   }

@@ -48,11 +48,11 @@ extension CandleTable {
   }
 }
 
-/// A source's own day beside the exchange's: K-lines tell of days too, without their money. What is
+/// A source's own day beside the exchange's: K-lines have days too, without their money. What is
 /// certified is not changed by them; what they contradict is said.
 extension CandleTable {
-  /// Takes bars of certified days out of what is staged. Where a bar tells no money and the volume
-  /// is the stored one, the stored money stands.
+  /// Takes bars of certified days out of what is staged. Where a bar has no money and the volume is
+  /// the stored one, the stored money stands.
   private static let contradictDays = Statement(
     name: "contradict_days",
     sql: """

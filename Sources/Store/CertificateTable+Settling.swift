@@ -3,7 +3,7 @@ import Market
 import Postgres
 
 /// The last of a commit's rows, once it is known which of them the database took: those it refused
-/// go to `rejected`, and certificates tell what is stored, not what was meant to be.
+/// go to `rejected`, and certificates have what is stored, not what was meant to be.
 extension CertificateTable {
   func settle(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
     try writeRefused(in: &context)

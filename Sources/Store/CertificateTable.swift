@@ -2,7 +2,7 @@ import Commits
 import Market
 import Postgres
 
-/// Certificates of conservation, and the lock under which a day's account is changed.
+/// Certificates of conservation, and the lock under which a day's sums are changed.
 struct CertificateTable: TableGroup {
   let session: WriterSession
 

@@ -14,7 +14,7 @@ enum CommitStep {
 /// How a commit is attempted; what an attempt fails of decides on the next one.
 struct CommitStrategy {
   var notifies: Bool
-  /// Some key is stored already: let the server tell equal rows from different ones.
+  /// Some key is stored already: the server distinguishes equal rows from different ones.
   var stagesCandles = false
   /// Some row is refused: find out which.
   var isolatesRows = false
@@ -31,7 +31,7 @@ struct CommitStrategy {
     case ("23505", CommitStep.instruments): forgetsRegistry = true
     case (_, CommitStep.change), (_, CommitStep.end):
       // Either may be NOTIFY's doing: its call is part of the one, its queue is filled in the
-      // other. Whether it was, the next attempt tells.
+      // other. The next attempt shows whether it was.
       guard notifies, error.mayBeNotifys else { return false }
       notifies = false
       notifyFault = error

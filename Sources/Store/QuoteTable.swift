@@ -17,7 +17,8 @@ struct QuoteTable: TableGroup {
 
   /// The places of the rows this session did not write itself, word for word. A sweep in which
   /// nothing changed so opens no transaction: even one that merges nothing logs 230 bytes, for the
-  /// locks under which the staging tables are emptied. The fence vouches that nobody else wrote.
+  /// locks under which the staging tables are emptied. The fence guarantees that no other session
+  /// wrote.
   func unstored(_ quotes: [QuoteRow]) -> [Int] {
     quotes.indices.filter { !isStored(quotes[$0]) }
   }

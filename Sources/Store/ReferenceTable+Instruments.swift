@@ -147,7 +147,7 @@ extension ReferenceTable {
       .affectedRows
   }
 
-  /// What is believed no more ends, a factor that changed included …
+  /// What holds no more ends, a factor that changed included …
   private static let endFactors = Statement(
     name: "end_factors",
     sql: """

@@ -71,7 +71,7 @@ extension StoreWriter {
 }
 
 extension HistoryWriter {
-  /// As the daemon's writer tells.
+  /// The candidates, as the daemon's writer has them.
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {

@@ -4,7 +4,7 @@ import Market
 import Postgres
 
 /// Repairs: the day's rows are read, reconciled with its bars, and written back in the transaction
-/// that read them. What to believe is `Reconciliation`'s to say; here is only what stands in which
+/// that read them. What holds is decided by `Reconciliation`; here is only what stands in which
 /// table.
 struct RepairTable: TableGroup {
   let session: WriterSession

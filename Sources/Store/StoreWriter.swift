@@ -89,7 +89,7 @@ package actor StoreWriter {
   /// Stores a commit in one transaction; nothing to write, nothing sent.
   ///
   /// A row the database refuses goes to `rejected` with the reason, and the rest is stored; a hint
-  /// that cannot be given is left out. The receipt tells of both.
+  /// that cannot be given is left out. The receipt has both.
   /// - Throws: `connectionLost` (reconnect and repeat), `positionConflict` (another writer: load
   ///   again), `leaseLost`; for every other reason repeat later.
   package func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {

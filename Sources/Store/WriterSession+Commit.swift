@@ -100,8 +100,8 @@ extension WriterSession {
     if commit.history == nil { position = commit.base.position }
   }
 
-  /// Opens the transaction and holds the stored position against the believed one; history has
-  /// none to hold.
+  /// Opens the transaction and compares the stored position with the expected one; history has none
+  /// to hold.
   private func begin(
     _ commit: SortedCommit, by strategy: CommitStrategy
   ) throws(StoreError) -> CommitContext {

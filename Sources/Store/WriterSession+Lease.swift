@@ -3,7 +3,7 @@ import Market
 import Postgres
 
 /// Where a term begins: the position becomes one of the new leader's journal, and the term's row
-/// tells where the earlier one ended. Journals number their own entries, so a position without its
+/// shows where the earlier one ended. Journals number their own entries, so a position without its
 /// journal says nothing; numbers only grow, so that "committed" stays one number a journal.
 extension WriterSession {
   private static let takeUp = Statement(

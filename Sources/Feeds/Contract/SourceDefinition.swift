@@ -30,9 +30,9 @@ package protocol SourceDefinition: Sendable {
   var lists: ListsDeclaration? { get }
   /// nil for a source that has no ready-made bars.
   var bars: BarsDeclaration? { get }
-  /// Whether it tells the trading days of its market.
+  /// Whether it has the trading days of its market.
   var hasTradingDays: Bool { get }
-  /// Whether it tells the names of all instruments it has bars of.
+  /// Whether it has the names of all instruments it has bars of.
   var hasNames: Bool { get }
   /// The kinds of its answers that `candled decode` reads.
   var samples: [ResponseSample] { get }

@@ -3,7 +3,7 @@
 /// Two shapes are served, the code with its exchange behind it and, earlier, without
 /// (docs/sources/mairui.md#lists). Code and exchange make the symbol; the name is text that changes
 /// from day to day and is kept as it comes, but for what `NameText` takes out. A row whose two
-/// exchanges disagree is refused: nobody can tell which stock it speaks of.
+/// exchanges disagree is refused: it is not known which stock it is about.
 
 import Market
 

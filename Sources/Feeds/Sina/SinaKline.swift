@@ -1,7 +1,7 @@
 /// Sina's K-line: the newest bars of one instrument, unadjusted.
 ///
 /// Asked in the form `jsonp_v2` with an empty callback: only that one knows bars of a minute, gives
-/// up to 1970 bars, and tells the turnover (docs/sources/sina.md#k-lines). The older `json_v2` says
+/// up to 1970 bars, and has the turnover (docs/sources/sina.md#k-lines). The older `json_v2` says
 /// nothing more, so it is read (a mirror or a recording may hold it) and never asked.
 ///
 /// Volumes are shares or units as sent; of Shanghai's indexes the unit is not known for certain,

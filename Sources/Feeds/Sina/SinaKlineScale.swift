@@ -2,7 +2,7 @@
 ///
 /// A stamp is the bar's END on a Shanghai clock (docs/sources/sina.md#k-lines). Days and longer
 /// bars are stamped with a date, the last trading day in them. All that is given here is the
-/// nominal interval; that a bar still forms, only who knows the time can tell.
+/// nominal interval; that a bar still forms can only be judged by the time.
 
 import Market
 
@@ -74,7 +74,7 @@ struct SinaKlineInterval: Equatable {
     return isInSession && (second - opening) % (60 * minutes) == 0
   }
 
-  /// A week is told from its Monday and a month from its first, trading days or not, so that a bar
+  /// A week begins with its Monday and a month with its first, trading days or not, so that a bar
   /// keeps its opening while its stamp moves on.
   private static func firstDay(of scale: SinaKlineScale, around day: TradingDay) -> TradingDay {
     switch scale {

@@ -11,7 +11,7 @@
 /// way is gone. That halves the work of a line.
 ///
 /// It reads up to 8 bytes behind a field and moves at most `advanceBytesMax` a field, faulty or
-/// not; the caller vouches that so much memory follows. Keep it in a local variable: its words
+/// not; the caller guarantees that so much memory follows. Keep it in a local variable: its words
 /// live in registers only as long as nobody takes its address.
 
 import Market

@@ -154,7 +154,7 @@ struct JSONNumber {
     return value.units
   }
 
-  /// Bounded: beyond a thousand places nothing is told apart any more.
+  /// Bounded: beyond a thousand places nothing differs any more.
   private var exponent: Int {
     var exponent = 0
     for byte in bytes.dropFirst(mantissaBytes + 1) where (48...57).contains(byte) {
