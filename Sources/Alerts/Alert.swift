@@ -120,7 +120,7 @@ package struct AlertArming: Sendable, Hashable {
 package struct DayReading: Sendable, Hashable {
   package var day: TradingDay
   package var previousClose: ExactDecimal?
-  /// Of the whole day so far; nil before its first trade.
+  /// The figures of the whole day so far; nil before its first trade.
   package var high: ExactDecimal?
   package var low: ExactDecimal?
   /// nil of a candle on the day of arming: that trade may be older.

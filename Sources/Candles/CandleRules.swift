@@ -3,7 +3,7 @@ import Market
 /// The numbers of the candle rules (docs/candle-rules.md) and the hours they are applied to, in one
 /// place. Copied often: it must hold nothing that is counted.
 package struct CandleRules: Sendable {
-  /// How much trading time two sightings may lie apart and still count as watching without a
+  /// How much trading time two rows may lie apart and still count as watching without a
   /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
   package var silenceSecondsMax = 15
   /// How long after its close a minute waits for prints that are stamped into it.
@@ -11,8 +11,8 @@ package struct CandleRules: Sendable {
   /// The same for the last minute before lunch and before the close, whose prints straggle
   /// (docs/sources/sina.md#the-course-of-a-day: SZ closes at 15:00:03).
   package var sessionGraceSeconds = 60
-  /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
-  /// that what is given up here is a gap for certain.
+  /// How long after its grace a minute waits for a feed that is silent; more than the longest
+  /// silence, so that what is given up here is a gap for certain.
   package var sourceTimeoutSeconds = 30
   /// How long after the close a row's own closing print may be seen. What proves the row is the
   /// newest stamp of its answer, and an index is stamped 15:00:03 while prints are still to come.
@@ -22,7 +22,7 @@ package struct CandleRules: Sendable {
   /// A last price this many times its previous close, or a fraction of it, is no price: the
   /// largest first-day gain on record is about 20 times.
   package var priceRatioMax: Int64 = 50
-  /// How far money per share may move between two sightings of one day.
+  /// How far money per share may move between two rows of one day.
   package var averageRatioMax: Int64 = 10
   /// So many answers that agree with each other outweigh what is remembered.
   package var agreeingResponsesMin = 3

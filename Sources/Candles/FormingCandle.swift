@@ -31,7 +31,7 @@ struct FormingCandle: Sendable, Hashable {
     self.basis = basis
   }
 
-  /// A minute whose beginning was not seen: it starts at the price of the first sighting.
+  /// A minute whose beginning was not seen: it starts at the price of the first row.
   static func resumed(minute: Int, at price: ExactDecimal) -> FormingCandle {
     var candle = FormingCandle(minute: minute, basis: price)
     candle.flags = .partial
@@ -43,7 +43,7 @@ struct FormingCandle: Sendable, Hashable {
     let grownVolume = try volume + move.volume
     let grownTurnover = try turnover + move.turnover
     if !moved {
-      // The first sighting of a resumed minute is its open, whether or not it traded then.
+      // The first row of a resumed minute is its open, whether or not it traded then.
       open = flags.contains(.partial) ? basis : move.open ?? move.last
       high = max(open, move.last)
       low = min(open, move.last)
@@ -72,18 +72,18 @@ struct FormingCandle: Sendable, Hashable {
   }
 }
 
-/// What happened between two sightings of an instrument.
+/// What happened between two rows of an instrument.
 struct Move {
   var last: ExactDecimal
   /// The day's open, on the first movement of the day's first minute only.
   var open: ExactDecimal?
-  /// The last price, or the day's extreme if it moved with this sighting.
+  /// The last price, or the day's extreme if it moved with this row.
   var high: ExactDecimal
   var low: ExactDecimal
   var volume: ExactDecimal
   var turnover: ExactDecimal
-  /// An extreme moved between sightings on either side of the minute's start.
+  /// An extreme moved between rows on either side of the minute's start.
   var isAmbiguous: Bool
-  /// The totals of one of the two sightings, or of both, were rounded.
+  /// The totals of one of the two rows, or of both, were rounded.
   var isCoarse: Bool
 }

@@ -1,6 +1,6 @@
 import Market
 
-/// How a sighting becomes minute volume, a gap or a revision: rules 1 to 5 of docs/candle-rules.md.
+/// How a row becomes minute volume, a gap or a revision: rules 1 to 5 of docs/candle-rules.md.
 /// Every change of the day's volume goes to exactly one of the three, which is why the certificate
 /// can be zero.
 extension InstrumentDay {
@@ -71,7 +71,7 @@ extension InstrumentDay {
     var turnover: ExactDecimal
   }
 
-  /// Whether more than a straddle passed unseen and a minute ended meanwhile.
+  /// Whether more than the longest silence passed unseen and a minute ended meanwhile.
   @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
     let known = rules.hours.tradingSeconds(before: coverage.aliveThrough)

@@ -138,7 +138,7 @@ extension PostgresRow {
 }
 
 extension PostgresRow {
-  /// A book side, `price:volume price:volume …` as `writeQuotes` stores it; what is
+  /// A book side, `price:volume price:volume …` as `QuoteColumns` stores it; what is
   /// missing at the end is an empty level.
   package mutating func book() throws(StoreError) -> Quote.Book {
     let bytes = try bytes()

@@ -20,7 +20,7 @@ final class WriterSession {
   let term: Int64
   /// Set from just before COMMIT is sent until its answer is here.
   var pending: PendingCommit?
-  /// How far apart two sightings of a hole must be.
+  /// How far apart two checks of a gap must be.
   let confirmSeconds: Int32
   /// The quotes this session wrote, by instrument id; a kilobyte each.
   var written: [QuoteRow?] = []

@@ -22,7 +22,7 @@ export function chooseAccount(id) {
   try {
     localStorage.setItem(storageKey, chosen);
   } catch {
-    // As above.
+    // Without storage the choice lasts as long as the page.
   }
 }
 

@@ -226,7 +226,7 @@ class Page {
     try {
       await gateway.savePreferences(settings.values);
     } catch {
-      // As above.
+      // What the browser keeps serves.
     }
   }
 

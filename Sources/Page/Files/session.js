@@ -41,7 +41,7 @@ class Session extends EventTarget {
     try {
       sessionStorage.setItem(storageKey, token);
     } catch {
-      // As above.
+      // Without storage a token lasts as long as the page.
     }
     this.dispatchEvent(new Event("change"));
   }
@@ -51,7 +51,7 @@ class Session extends EventTarget {
     try {
       sessionStorage.removeItem(storageKey);
     } catch {
-      // As above.
+      // Without storage a token lasts as long as the page.
     }
     this.dispatchEvent(new Event("change"));
   }
