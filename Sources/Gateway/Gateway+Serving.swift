@@ -59,7 +59,7 @@ extension Gateway {
     let hub = StreamHub(
       group: loops, services: streamServices(control: control), settings: settings)
     let store = AppStore(url: options.databaseURL)
-    let mine = MineRoutes(
+    let mine = UserRoutes(
       control: control, store: store, webhookRule: options.webhooks.rule
     ) { [memory] in memory.state.directory }
     let trading = TradingService(

@@ -4,7 +4,7 @@ import HTTPTypes
 import PaperTrading
 
 /// The routes of alerts and of the inbox.
-extension MineRoutes {
+extension UserRoutes {
   var ofAlerts: [Route] {
     [
       route(

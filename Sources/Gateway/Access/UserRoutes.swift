@@ -6,8 +6,8 @@ import Market
 import Reader
 
 /// What belongs to a user: tickets, preferences, watchlists. Each is a plain function of a request;
-/// `MineRoutes+Table` makes routes of them.
-package struct MineRoutes: Sendable {
+/// `UserRoutes+Table` makes routes of them.
+package struct UserRoutes: Sendable {
   private let control: AccessControl
   private let store: AppStore
   let webhookRule: WebhookRule
@@ -37,7 +37,7 @@ package struct MineRoutes: Sendable {
 
   // MARK: Tickets and preferences
 
-  func makeTicket(_ request: MineRequest) throws(Problem) -> Answer {
+  func makeTicket(_ request: UserRequest) throws(Problem) -> Answer {
     let ticket = try control.ticket(for: request.principal)
     return .own(.created) { writer in
       writer.object { object in
@@ -47,7 +47,7 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func preferences(_ request: MineRequest) async throws(Problem) -> Answer {
+  func preferences(_ request: UserRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
     let value = try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).value()
@@ -56,7 +56,7 @@ package struct MineRoutes: Sendable {
   }
 
   func changePreferences(
-    _ request: MineRequest, merging: Bool
+    _ request: UserRequest, merging: Bool
   ) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
     guard let json = String(validating: request.arguments.body, as: UTF8.self) else {
@@ -70,7 +70,7 @@ package struct MineRoutes: Sendable {
 
   // MARK: Watchlists
 
-  func watchlists(_ request: MineRequest) async throws(Problem) -> Answer {
+  func watchlists(_ request: UserRequest) async throws(Problem) -> Answer {
     let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
     return .own { writer in
       writer.object { object in
@@ -81,7 +81,7 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func watchlist(_ request: MineRequest) async throws(Problem) -> Answer {
+  func watchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.watchlist(id)
@@ -89,7 +89,7 @@ package struct MineRoutes: Sendable {
     return .own { list.write(to: &$0) }
   }
 
-  func makeWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
+  func makeWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let name = try decode(NameBody.self, from: request).name
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
@@ -97,19 +97,19 @@ package struct MineRoutes: Sendable {
     return .own(.created, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
   }
 
-  func renameWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
+  func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, name) = (try request.watchlistID(), try decode(NameBody.self, from: request).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
     return .done
   }
 
-  func deleteWatchlist(_ request: MineRequest) async throws(Problem) -> Answer {
+  func deleteWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
   }
 
-  func replaceSymbols(_ request: MineRequest) async throws(Problem) -> Answer {
+  func replaceSymbols(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     var (entries, unlisted): ([WatchlistEntry], [Symbol]) = ([], [])
     for entry in try decode(SymbolsBody.self, from: request).symbols {
@@ -141,7 +141,7 @@ package struct MineRoutes: Sendable {
     return .own { list.write(to: &$0) }
   }
 
-  func putSymbol(_ request: MineRequest) async throws(Problem) -> Answer {
+  func putSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     let symbol = try symbol(request.arguments["symbol"] ?? "")
     let triggers =
@@ -154,7 +154,7 @@ package struct MineRoutes: Sendable {
   }
 
   /// Also of a symbol that is not known any more.
-  func removeSymbol(_ request: MineRequest) async throws(Problem) -> Answer {
+  func removeSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.watchlistID()
     let text = request.arguments["symbol"] ?? ""
     guard let symbol = resolve(text) ?? Symbol(anySpelling: text) else { throw unknown() }
@@ -167,7 +167,7 @@ package struct MineRoutes: Sendable {
 
   @discardableResult
   private func change<Value: Sendable>(
-    _ request: MineRequest,
+    _ request: UserRequest,
     _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     let user = try request.principal.identity(with: .account).userID
@@ -205,7 +205,7 @@ package struct MineRoutes: Sendable {
   }
 
   func decode<Body: Decodable>(
-    _ type: Body.Type, from request: MineRequest
+    _ type: Body.Type, from request: UserRequest
   ) throws(Problem) -> Body {
     try JSONBody.decode(type, from: Data(request.arguments.body))
   }

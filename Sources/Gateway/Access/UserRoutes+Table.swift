@@ -4,7 +4,7 @@ import Hummingbird
 import Market
 
 /// The routes of a user's own things.
-extension MineRoutes {
+extension UserRoutes {
   package var routes: [Route] {
     ofUser + ofWatchlists + ofSymbols + ofAlerts + ofNotifications + ofWebhooks
   }
@@ -83,7 +83,7 @@ extension MineRoutes {
   }
 
   typealias Responding =
-    @Sendable (MineRoutes, MineRequest) async throws(Problem) -> Answer
+    @Sendable (UserRoutes, UserRequest) async throws(Problem) -> Answer
 
   func route(
     _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
@@ -99,7 +99,7 @@ extension MineRoutes {
       status: status, answer: answer, body: body,
       problems: refusals + [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
     ) { arguments, _, context in
-      try await respond(self, MineRequest(principal: context.principal, arguments: arguments))
+      try await respond(self, UserRequest(principal: context.principal, arguments: arguments))
     }
   }
 

@@ -5,10 +5,10 @@ import HTTPTypes
 import Market
 
 /// The user's alerts, and the inbox.
-extension MineRoutes {
+extension UserRoutes {
   // MARK: Alerts
 
-  func alerts(_ request: MineRequest) async throws(Problem) -> Answer {
+  func alerts(_ request: UserRequest) async throws(Problem) -> Answer {
     let alerts = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.all()
     }
@@ -21,7 +21,7 @@ extension MineRoutes {
     }
   }
 
-  func alert(_ request: MineRequest) async throws(Problem) -> Answer {
+  func alert(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "an alert")
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.alert(id)
@@ -29,7 +29,7 @@ extension MineRoutes {
     return .own { alert.write(to: &$0) }
   }
 
-  func makeAlert(_ request: MineRequest) async throws(Problem) -> Answer {
+  func makeAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let wanted = try wanted(request)
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.create(wanted)
@@ -37,7 +37,7 @@ extension MineRoutes {
     return .own(.created, location: "/v1/alerts/\(alert.id)") { alert.write(to: &$0) }
   }
 
-  func replaceAlert(_ request: MineRequest) async throws(Problem) -> Answer {
+  func replaceAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, wanted) = (try request.id(of: "an alert"), try wanted(request))
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
@@ -45,7 +45,7 @@ extension MineRoutes {
     return .own { alert.write(to: &$0) }
   }
 
-  func deleteAlert(_ request: MineRequest) async throws(Problem) -> Answer {
+  func deleteAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "an alert")
     try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
@@ -53,7 +53,7 @@ extension MineRoutes {
 
   @discardableResult
   private func changeAlerts<Value: Sendable>(
-    _ request: MineRequest,
+    _ request: UserRequest,
     body: @Sendable (AlertTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     let user = try request.principal.identity(with: .account).userID
@@ -62,7 +62,7 @@ extension MineRoutes {
     }
   }
 
-  private func wanted(_ request: MineRequest) throws(Problem) -> AlertTable.Request {
+  private func wanted(_ request: UserRequest) throws(Problem) -> AlertTable.Request {
     let body = try decode(AlertBody.self, from: request)
     return AlertTable.Request(
       subject: try subject(body), condition: body.condition, threshold: try body.decimal(),
@@ -87,7 +87,7 @@ extension MineRoutes {
   static let inboxRowsMax: Int64 = 500
 
   /// The first page has the alerts, too, as a client that lists what it created expects.
-  func notifications(_ request: MineRequest) async throws(Problem) -> Answer {
+  func notifications(_ request: UserRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
     let isUnread = request.arguments["unread"] == "true"
     let limit = Int(request.arguments.integer("limit") ?? Self.inboxRowsDefault)
@@ -123,7 +123,7 @@ extension MineRoutes {
     }
   }
 
-  func readNotifications(_ request: MineRequest) async throws(Problem) -> Answer {
+  func readNotifications(_ request: UserRequest) async throws(Problem) -> Answer {
     let user = try request.principal.identity(with: .account).userID
     let last = request.arguments.integer("through") ?? .max
     try await run { (connection) throws(AppStoreError) in
@@ -132,20 +132,20 @@ extension MineRoutes {
     return .done
   }
 
-  func readNotification(_ request: MineRequest) async throws(Problem) -> Answer {
+  func readNotification(_ request: UserRequest) async throws(Problem) -> Answer {
     try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
       try table.markRead(id, of: user)
     }
   }
 
-  func deleteNotification(_ request: MineRequest) async throws(Problem) -> Answer {
+  func deleteNotification(_ request: UserRequest) async throws(Problem) -> Answer {
     try await changeNotification(request) { (table, id, user) throws(AppStoreError) in
       try table.delete(id, of: user)
     }
   }
 
   private func changeNotification(
-    _ request: MineRequest,
+    _ request: UserRequest,
     body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
   ) async throws(Problem) -> Answer {
     let (id, user) = (

@@ -1,5 +1,5 @@
 /// What a route about the user's own things works with.
-struct MineRequest: Sendable {
+struct UserRequest: Sendable {
   let principal: Principal
   let arguments: Arguments
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Market
 
 /// The user's webhooks.
-extension MineRoutes {
+extension UserRoutes {
   var ofWebhooks: [Route] {
     [
       route(
@@ -46,7 +46,7 @@ extension MineRoutes {
 
   // MARK: Answers
 
-  private func webhooks(_ request: MineRequest) async throws(Problem) -> Answer {
+  private func webhooks(_ request: UserRequest) async throws(Problem) -> Answer {
     let webhooks = try await change(request) { (table) throws(AppStoreError) in try table.all() }
     return .own { writer in
       writer.object { object in
@@ -59,7 +59,7 @@ extension MineRoutes {
     }
   }
 
-  private func webhook(_ request: MineRequest) async throws(Problem) -> Answer {
+  private func webhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "a webhook")
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       guard let found = try table.all().first(where: { $0.id == id }) else {
@@ -70,7 +70,7 @@ extension MineRoutes {
     return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
   }
 
-  private func makeWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
+  private func makeWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let url = try url(request)
     var generator = SystemRandomNumberGenerator()
     let secret = WebhookSecret(using: &generator)
@@ -85,7 +85,7 @@ extension MineRoutes {
     }
   }
 
-  private func replaceWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
+  private func replaceWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, url) = (try request.id(of: "a webhook"), try url(request))
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
@@ -93,7 +93,7 @@ extension MineRoutes {
     return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
   }
 
-  private func deleteWebhook(_ request: MineRequest) async throws(Problem) -> Answer {
+  private func deleteWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = try request.id(of: "a webhook")
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
@@ -101,7 +101,7 @@ extension MineRoutes {
 
   @discardableResult
   private func change<Value: Sendable>(
-    _ request: MineRequest, body: @Sendable (WebhookTable) throws(AppStoreError) -> Value
+    _ request: UserRequest, body: @Sendable (WebhookTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     let user = try request.principal.identity(with: .account).userID
     return try await run { (connection) throws(AppStoreError) in
@@ -109,7 +109,7 @@ extension MineRoutes {
     }
   }
 
-  private func url(_ request: MineRequest) throws(Problem) -> String {
+  private func url(_ request: UserRequest) throws(Problem) -> String {
     struct Body: Decodable { var url: String }
     let url = try decode(Body.self, from: request).url
     let target: WebhookRule.Target?
