@@ -1,8 +1,8 @@
 import Market
 
 /// Rows of one instrument that contradict what its day has booked, until it is decided which are
-/// right (docs/candle-rules.md, rule 2a). No refusal that rests on memory may last: what is remembered
-/// may be a false row.
+/// right (docs/candle-rules.md, rule 2a). No refusal that rests on memory may last: what is
+/// remembered may be a false row.
 ///
 /// Rows are held, not booked. Three responses in a row that agree with each other outweigh the
 /// memory, unless rows that continue the memory come between. Where both readings are served

@@ -1,5 +1,5 @@
-/// The parts that `candled backfill`, `candled gaps --fill` and a demo share: a database that is up,
-/// a writer beside the daemon's, the source's requests and the progress on standard error.
+/// The parts that `candled backfill`, `candled gaps --fill` and a demo share: a database that is
+/// up, a writer beside the daemon's, the source's requests and the progress on standard error.
 
 import Candles
 import Commands

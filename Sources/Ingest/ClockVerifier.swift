@@ -9,8 +9,8 @@ import Market
 /// - The wall clock creeps (less than two seconds from ours): it is followed.
 /// - It jumps: our time goes on without it until a response of the exchange shows which is right,
 ///   by the date its server gives it; at night one is requested. If the date is nearer to ours, the
-///   jump is refused, and an alarm says that the machine's clock is wrong. If no response comes, the
-///   jump is adopted after `doubtSeconds`: somebody may have put a wrong clock right.
+///   jump is refused, and an alarm says that the machine's clock is wrong. If no response comes,
+///   the jump is adopted after `doubtSeconds`: somebody may have put a wrong clock right.
 /// - Dates of the exchange that agree with each other and not with us correct us, also where both
 ///   of our clocks are wrong. Until one agreed with us, an answer that contradicts us is not even
 ///   taken: its receive time would be a lie in the journal.

@@ -135,7 +135,7 @@ extension Poller {
     else {
       return
     }
-    // The reference symbol alone cannot be the bad symbol: it is what every good answer begins with.
+    // The reference symbol alone cannot be the bad one: it is what every good answer begins with.
     if inFlightRequest.symbols.isEmpty { return refuse(.unauthorised, at: now) }
     groups.bisectionLast += 1
     groups.bisections[pendingRequest.group] = Bisection(

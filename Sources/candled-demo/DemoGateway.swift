@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Glibc
+import Operations
 import Platform
 import Transport
 

@@ -43,7 +43,7 @@ import Testing
     let (updates, refusals) = (try table.updates(rows).values, try table.refusals(rows).values)
     #expect(Set(updates.map(\.order.order.account)) == [2, 3] && refusals.count == 2)
     #expect(updates.allSatisfy { $0.isOfMainAccount == ($0.order.order.account == 2) })
-    #expect(refusals.allSatisfy { $0.isOfMainAccount == ($0.accountID == 2) })
+    #expect(refusals.allSatisfy { $0.isOfMainAccount == ($0.record.order.account == 2) })
     let orders = try await fixture.ask(.get, "/v2/orders?status=all")
     #expect(orders.body.split(separator: "client_order_id").count == 2, "\(orders)")
   }

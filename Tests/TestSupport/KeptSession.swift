@@ -1,11 +1,12 @@
+import Market
 import Platform
 import Postgres
 
 /// The session that a test's statements run in, kept between them: to open one costs more than most
 /// statements do. Each begins as if in a fresh one, and what one leaves behind ends with it.
 final class KeptSession: Sendable {
-  /// `@unchecked Sendable` holds because a connection is in `idle`, guarded by its lock, or with the
-  /// one thread that took it from there.
+  /// `@unchecked Sendable` holds because a connection is in `idle`, guarded by its lock, or with
+  /// the one thread that took it from there.
   private struct Idle: @unchecked Sendable { var connection: PostgresConnection? }
 
   private let url: String

@@ -1,8 +1,8 @@
 import Market
 
 /// The fees that are not the broker's, in millionths of the money moved. Shares alone pay them:
-/// funds and bonds do not. The exchanges' handling fee (0.00341 % in Shanghai and Shenzhen, 0.0125 %
-/// in Beijing) is part of the commission and not charged beside it.
+/// funds and bonds do not. The exchanges' handling fee (0.00341 % in Shanghai and Shenzhen,
+/// 0.0125 % in Beijing) is part of the commission and not charged beside it.
 struct FeeTable: Sendable {
   let rows: [DatedRow<Int64>]
   /// nil: both.
