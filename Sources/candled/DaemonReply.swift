@@ -28,8 +28,15 @@ struct DaemonReply {
         silence = "another server than candled listens at \(address) (HTTP \(status))"
       }
     } catch {
-      silence = "not running, or not listening at \(address) (\(error))"
+      let reason = Self.obstacle(to: address) ?? "\(error)"
+      silence = "not running, or not listening at \(address) (\(reason))"
     }
+  }
+
+  /// Why nobody of this user's can ask at a socket: it is not there, or is for others.
+  private static func obstacle(to address: ListenAddress) -> String? {
+    guard case .unix(let path) = address, access(path, R_OK | W_OK) != 0 else { return nil }
+    return String(cString: strerror(errno))
   }
 
   private static func isStatus(_ body: String) -> Bool {
