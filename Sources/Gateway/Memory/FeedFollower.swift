@@ -25,6 +25,7 @@ package final class FeedFollower: Sendable {
   private let assembler = Locked(FeedAssembler())
   private let wasLed = Locked(true)
   private let hasLog = Locked(false)
+  private let logReading = Locked<Task<Void, Never>?>(nil)
 
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
@@ -50,6 +51,7 @@ package final class FeedFollower: Sendable {
 
   /// Returns once its task is cancelled.
   package func run() async {
+    defer { logReading.withLock { $0?.cancel() } }
     var failures = 0
     while !Task.isCancelled {
       do throws(StoreError) {
@@ -78,13 +80,30 @@ package final class FeedFollower: Sendable {
       let empty = FeedRing(bytesMax: ring.bytesMax)
       empty.reset(epoch: snapshot.epoch, seq: snapshot.seq)
       publish(snapshot, log: empty)
-      // Where it fails, the feed cannot be followed either, and both are tried again.
-      Task {
-        ring.prepend(try await log(through: snapshot), through: snapshot.seq)
-        hasLog.withLock { $0 = true }
-      }
+      let task = Task { await readLog(through: snapshot) }
+      logReading.withLock { $0 = task }
     }
     return snapshot
+  }
+
+  /// Beside the feed, until it succeeds.
+  private func readLog(through snapshot: FeedSnapshot) async {
+    var isFirst = true
+    while !Task.isCancelled {
+      do throws(StoreError) {
+        ring.prepend(try await log(through: snapshot), through: snapshot.seq)
+        hasLog.withLock { $0 = true }
+        return
+      } catch {
+        if isFirst {
+          log.warning(
+            "the last minutes' log cannot be read: apps that come back load anew until it can",
+            metadata: ["error": "\(error)"])
+        }
+        isFirst = false
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
   }
 
   private func publish(_ snapshot: FeedSnapshot, log recent: FeedRing) {

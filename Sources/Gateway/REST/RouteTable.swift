@@ -252,12 +252,16 @@ private struct ArgumentReading {
   let route: Route
   private var values: [String: String] = [:]
   private var faults: [Problem.Fault] = []
+  /// How many of them are in the path.
+  private var pathFaults = 0
   private static let faultsMax = 10
 
   init(route: Route) { self.route = route }
 
   mutating func take(_ name: String, value encoded: String, from place: Parameter.Place) {
     guard faults.count < Self.faultsMax else { return }
+    let before = faults.count
+    defer { if place == .path { pathFaults += faults.count - before } }
     guard let parameter = route.parameters.first(where: { $0.name == name && $0.place == place })
     else {
       let known = route.parameters.filter { $0.place == .query }.map(\.name)
@@ -292,8 +296,7 @@ private struct ArgumentReading {
       + missing.map { Problem.Fault(field: $0.name, expected: "a value", found: "") }
     if all.isEmpty { return values }
     // Where nothing else is wrong, a path with what its parameter cannot be is the path of nothing.
-    let path = Set(route.parameters.filter { $0.place == .path }.map(\.name))
-    if all.allSatisfy({ path.contains($0.field) }) {
+    if pathFaults == all.count {
       var problem = Problem.notFound
       problem.faults = all
       throw problem

@@ -59,7 +59,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
   private var allIdle = IdleQueue()
   private var turn: Int64 = 0
   private var unsent: [AccessKey: Int] = [:]
-  /// Whose last answer was refused: the next one would be made, and thrown away, as well.
+  /// Who had no room for the last answer: the next one would be made, and thrown away, as well.
   private var full: Set<AccessKey> = []
   private(set) var unsentBytes = 0
 
@@ -153,13 +153,13 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
   // MARK: Answers
 
   /// Whether an answer may be handed to the connection; it counts then until the connection rests.
-  /// Where it may not, nothing of the client is answered until it has taken something.
+  /// Where the client has no room for it, nothing of it is answered until it has taken something.
   mutating func hold(_ bytes: Int, of client: AccessKey, on id: ID) -> Bool {
     let ofClient = unsent[client, default: 0]
     guard ofClient == 0 || ofClient + bytes <= limits.unsentBytesOfClientMax,
       unsentBytes == 0 || unsentBytes + bytes <= limits.unsentBytesMax
     else {
-      if ofClient > 0 { full.insert(client) }
+      if ofClient > 0, ofClient + bytes > limits.unsentBytesOfClientMax { full.insert(client) }
       return false
     }
     guard entries[id] != nil else { return true }
