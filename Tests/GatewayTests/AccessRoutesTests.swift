@@ -94,6 +94,7 @@ import Testing
     ("POST", "/v1/watchlists", #"{"name":"taken"}"#, 409, "name_taken"),
     ("PUT", "/v1/watchlists/99", #"{"name":"b"}"#, 404, "unknown_watchlist"),
     ("PUT", "/v1/watchlists/x", #"{"name":"b"}"#, 404, "not_found"),
+    ("PUT", "/v1/watchlists/1?id=2", #"{"name":"b"}"#, 400, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/nonsense!", "", 404, "unknown_symbol"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"1e400"}"#, 422, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":1}"#, 400, "invalid_argument"),
