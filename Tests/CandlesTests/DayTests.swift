@@ -216,14 +216,14 @@ import Testing
     let longer = BookStateError.corrupt(field: "end", expected: "nothing more", at: state.count)
     #expect(throws: longer) { try book.restore(instrument: tape.symbol, state: state + [0]) }
     // A day further than any is: the sign is the lowest bit.
-    let late: [UInt8] = [1, 0, 1, 1] + [0xFE, 0xFF, 0xFF, 0xFF, 0x0F]
+    let late: [UInt8] = [4, 0, 1, 1] + [0xFE, 0xFF, 0xFF, 0xFF, 0x0F]
     let day = BookStateError.corrupt(
       field: "day", expected: "a whole number of 0…100000", at: 4)
     #expect(throws: day) { try book.restore(instrument: tape.symbol, state: late) }
     #expect(
       throws: BookStateError.corrupt(
         field: "timers_done_through", expected: "microseconds since 1970", at: 1)
-    ) { try book.restore(sharedState: [1, 0x01]) }
+    ) { try book.restore(sharedState: [4, 0x01]) }
   }
 
   /// A trap ends the process: the seed stands in the line that says that this began.

@@ -118,7 +118,9 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
 
   /// Whose request it carries, before that is answered.
   mutating func identify(_ id: ID, as client: AccessKey) -> Identification {
-    if full.contains(client) { return .unread }
+    if full.contains(client) || unsent[client, default: 0] >= limits.unsentBytesOfClientMax {
+      return .unread
+    }
     guard let entry = entries[id], entry.isCounted, entry.client != client, case .token = client
     else { return .admitted }
     var outcome = Identification.admitted
