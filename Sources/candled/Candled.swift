@@ -23,9 +23,9 @@ struct Candled: AsyncParsableCommand {
       EXIT STATUS:
       """ + exitStatuses,
       examples: [
-        "candled-demo": "a simulated market day in six minutes, without network",
         "candled run --config candled.toml": "run the daemon",
         "candled query candles sh600519 --limit 10": "the newest ten minutes",
+        "candled-demo": "a simulated market day in six minutes, without network",
       ]),
     version: BuildVersion.current,
     subcommands: [
