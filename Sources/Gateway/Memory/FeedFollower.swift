@@ -74,7 +74,7 @@ package final class FeedFollower: Sendable {
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
     if memory.state.isLoaded {
-      publish(snapshot, log: try await log(through: snapshot))
+      publish(snapshot, log: try await log(through: snapshot, on: pool))
       hasLog.withLock { $0 = true }
     } else {
       let empty = FeedRing(bytesMax: ring.bytesMax)
@@ -86,12 +86,13 @@ package final class FeedFollower: Sendable {
     return snapshot
   }
 
-  /// Beside the feed, until it succeeds.
+  /// Beside the feed, until it succeeds; on a connection of its own, for the feed's must not wait.
   private func readLog(through snapshot: FeedSnapshot) async {
+    let pool = QueryPool(url: url, connections: 1, log: log)
     var isFirst = true
     while !Task.isCancelled {
       do throws(StoreError) {
-        ring.prepend(try await log(through: snapshot), through: snapshot.seq)
+        ring.prepend(try await log(through: snapshot, on: pool), through: snapshot.seq)
         hasLog.withLock { $0 = true }
         return
       } catch {
@@ -153,7 +154,9 @@ package final class FeedFollower: Sendable {
   }
 
   /// The log of the last minutes, as far as a snapshot reaches.
-  private func log(through snapshot: FeedSnapshot) async throws(StoreError) -> FeedRing {
+  private func log(
+    through snapshot: FeedSnapshot, on pool: QueryPool
+  ) async throws(StoreError) -> FeedRing {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
       try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
