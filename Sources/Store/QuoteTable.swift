@@ -107,11 +107,8 @@ extension PostgresRow {
   fileprivate mutating func storedQuote() throws(StoreError) -> StoredState.InstrumentState {
     let (source, name) = (try source(), try optionalText())
     let (receivedAt, bookState) = (try timestamp(), try bytes())
-    var quote = try quote()
-    // They may be those of another source than the row.
-    quote.limits = .unstated
     return StoredState.InstrumentState(
-      quote: quote, source: source, name: name, receivedAt: receivedAt,
+      quote: try quote(), source: source, name: name, receivedAt: receivedAt,
       bookState: bookState)
   }
 }

@@ -61,6 +61,10 @@ import Testing
     }
     let expected = order.map { commit.quotes[$0].quote.limits }
     #expect(try found() == expected)
+    // Else a restart would take the next row for a change, and an uninterrupted run not.
+    let restarted = try await freshWriter(database).load().quotes
+    let loaded = restarted.map(\.quote).sorted { $0.symbol < $1.symbol }.map(\.limits)
+    #expect(loaded == expected)
     #expect(
       try database.execute("select count(limit_up), count(limit_down) from candled.latest")
         == [["1", "1"]])
