@@ -56,7 +56,7 @@ package final class FeedFollower: Sendable {
     while !Task.isCancelled {
       do throws(StoreError) {
         let client = try await CandledClient.connect(url)
-        let snapshot = try await load(from: client)
+        let snapshot = try await load(from: client, isStart: failures == 0)
         failures = 0
         try await follow(client, after: snapshot)
       } catch {
@@ -69,11 +69,14 @@ package final class FeedFollower: Sendable {
     }
   }
 
-  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
+  /// - Parameter isStart: no client is served yet, and so none has missed anything.
+  private func load(
+    from client: CandledClient, isStart: Bool
+  ) async throws(StoreError) -> FeedSnapshot {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
-    if memory.state.isLoaded {
+    if memory.state.isLoaded || !isStart {
       publish(snapshot, log: try await log(through: snapshot, on: pool))
       hasLog.withLock { $0 = true }
     } else {
