@@ -80,10 +80,11 @@ actor TwoSources: Upstream {
   }
 
   /// Each request is a task of its own, so one of a sweep may come here behind those that an answer
-  /// to another of that sweep has led to.
+  /// to another of that sweep has led to, even to the other source within the same moment.
   private func record(_ request: Request) {
-    let later = requests.lastIndex { $0.at <= request.at }.map { $0 + 1 } ?? 0
-    requests.insert(request, at: later)
+    let ofSweep = requests.lastIndex { $0.at == request.at && $0.source == request.source }
+    let before = ofSweep ?? requests.lastIndex { $0.at <= request.at }
+    requests.insert(request, at: before.map { $0 + 1 } ?? 0)
   }
 }
 
