@@ -95,6 +95,7 @@ extension Gateway {
         case .pastHorizon, .anotherDatabase: nil
         }
       },
+      hasLog: { [ring] in ring.isComplete },
       admit: { peer in control.admittance(of: peer) },
       isInForce: { grant in
         guard let id = Int64(grant.identity) else { return true }

@@ -124,7 +124,7 @@ package struct Gateway: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await lookBesideFeed(for: follower) }
-      await awaitQuotes(of: follower, parts.outbox)
+      await awaitQuotes(parts.outbox)
       do {
         try await application.runService()
       } catch is CancellationError {
@@ -138,9 +138,9 @@ package struct Gateway: Sendable {
 
   /// Clients come back at once after a restart: they find quotes, and miss nothing of their own.
   /// Without a database it listens all the same.
-  private func awaitQuotes(of follower: FeedFollower, _ outbox: Outbox?) async {
+  private func awaitQuotes(_ outbox: Outbox?) async {
     for _ in 0..<Self.quoteLooksMax {
-      if follower.isComplete && outbox?.isBegun ?? true || memory.state.lostAt != nil { return }
+      if ring.isComplete && outbox?.isBegun ?? true || memory.state.lostAt != nil { return }
       try? await Task.sleep(for: .milliseconds(Self.quoteLookMilliseconds))
     }
   }

@@ -122,7 +122,7 @@ import Testing
       pool: fixture.pool)
     let following = Task { await follower.run() }
     defer { following.cancel() }
-    while !follower.isComplete { try await Task.sleep(for: .milliseconds(5)) }
+    while !small.isComplete { try await Task.sleep(for: .milliseconds(5)) }
     let state = memory.state
     #expect(state.seq == 10 && state.stocks.compactMap(\.self).count == 4)
     guard case .pastHorizon = small.updates(after: 6, epoch: state.epoch),

@@ -124,6 +124,23 @@ import Testing
     }
   }
 
+  @Test("while the log of the last minutes is read no stream is opened")
+  func logIsRead() async throws {
+    let source = StreamsMarket(count: 1)
+    let ring = FeedRing()
+    ring.reset(epoch: source.current.epoch, seq: source.current.seq, lacksPast: true)
+    let adjust: (inout StreamServices) -> Void = { $0.hasLog = { ring.isComplete } }
+    try await StreamsServer.run(source, adjust: adjust) { port, _ in
+      let early = try StreamsClient(port: port)
+      #expect(try early.upgrade().hasPrefix("HTTP/1.1 503"))
+      let log = FeedRing()
+      log.reset(epoch: source.current.epoch, seq: 0)
+      ring.prepend(log, through: source.current.seq)
+      let one = try StreamsClient(port: port)
+      #expect(try one.upgrade().hasPrefix("HTTP/1.1 101"))
+    }
+  }
+
   @Test("a gateway that was started again has the log of the last minutes")
   func logOfLastMinutes() async throws {
     let fixture = try await GatewayFixture()

@@ -5,7 +5,7 @@
 ///
 /// With a snapshot it reads the log of the last minutes: clients that were cut off by a restart of
 /// the gateway go on from there. Behind the first snapshot that is done while the feed is followed:
-/// quotes do not wait for it.
+/// quotes do not wait for it, streams do.
 ///
 /// A lost connection stops nothing: the last state goes on, marked stale.
 
@@ -24,7 +24,6 @@ package final class FeedFollower: Sendable {
   private let log: Logger
   private let assembler = Locked(FeedAssembler())
   private let wasLed = Locked(true)
-  private let hasLog = Locked(false)
   private let logReading = Locked<Task<Void, Never>?>(nil)
 
   /// How often to look without a hint of the server.
@@ -46,9 +45,6 @@ package final class FeedFollower: Sendable {
     self.pool = pool
   }
 
-  /// Whether the log of the last minutes was read once.
-  var isComplete: Bool { hasLog.withLock { $0 } }
-
   /// Returns once its task is cancelled.
   package func run() async {
     defer { logReading.withLock { $0?.cancel() } }
@@ -56,7 +52,7 @@ package final class FeedFollower: Sendable {
     while !Task.isCancelled {
       do throws(StoreError) {
         let client = try await CandledClient.connect(url)
-        let snapshot = try await load(from: client, isStart: failures == 0)
+        let snapshot = try await load(from: client)
         failures = 0
         try await follow(client, after: snapshot)
       } catch {
@@ -69,19 +65,15 @@ package final class FeedFollower: Sendable {
     }
   }
 
-  /// - Parameter isStart: no client is served yet, and so none has missed anything.
-  private func load(
-    from client: CandledClient, isStart: Bool
-  ) async throws(StoreError) -> FeedSnapshot {
+  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
-    if memory.state.isLoaded || !isStart {
+    if memory.state.isLoaded {
       publish(snapshot, log: try await log(through: snapshot, on: pool))
-      hasLog.withLock { $0 = true }
     } else {
       let empty = FeedRing(bytesMax: ring.bytesMax)
-      empty.reset(epoch: snapshot.epoch, seq: snapshot.seq)
+      empty.reset(epoch: snapshot.epoch, seq: snapshot.seq, lacksPast: true)
       publish(snapshot, log: empty)
       let task = Task { await readLog(through: snapshot) }
       logReading.withLock { $0 = task }
@@ -96,12 +88,11 @@ package final class FeedFollower: Sendable {
     while !Task.isCancelled {
       do throws(StoreError) {
         ring.prepend(try await log(through: snapshot, on: pool), through: snapshot.seq)
-        hasLog.withLock { $0 = true }
         return
       } catch {
         if isFirst {
           log.warning(
-            "the last minutes' log cannot be read: apps that come back load anew until it can",
+            "the last minutes' log cannot be read: streams are refused with 503 until it can",
             metadata: ["error": "\(error)"])
         }
         isFirst = false

@@ -23,6 +23,8 @@ package final class FeedRing: Sendable {
     var epoch: Int64 = 0
     /// Everything after this one is here.
     var horizon: Int64 = 0
+    /// What came before `horizon` is being read.
+    var lacksPast = true
     var last: Int64 = 0
     var updates: [FeedUpdate] = []
     /// The first of `updates` that still counts: removing at the front is done in bulk.
@@ -57,9 +59,15 @@ package final class FeedRing: Sendable {
   package init(bytesMax: Int = FeedRing.bytesMaxDefault) { self.bytesMax = bytesMax }
 
   /// Begins anew behind a snapshot.
-  package func reset(epoch: Int64, seq: Int64) {
-    contents.withLock { $0 = Contents(epoch: epoch, horizon: seq, last: seq) }
+  /// - Parameter lacksPast: what came before will be put before.
+  package func reset(epoch: Int64, seq: Int64, lacksPast: Bool = false) {
+    contents.withLock {
+      $0 = Contents(epoch: epoch, horizon: seq, lacksPast: lacksPast, last: seq)
+    }
   }
+
+  /// Whether all that there was at the start, and has room, is here.
+  package var isComplete: Bool { contents.withLock { !$0.lacksPast } }
 
   /// Takes what another one holds, at once.
   func replaceContents(by other: FeedRing) {
@@ -84,6 +92,7 @@ package final class FeedRing: Sendable {
   func prepend(_ other: FeedRing, through seq: Int64) {
     let older = other.contents.withLock { $0 }
     contents.withLock { contents in
+      contents.lacksPast = false
       guard older.epoch == contents.epoch, older.horizon < contents.horizon,
         seq >= contents.horizon
       else { return }

@@ -38,12 +38,13 @@ final class StreamLoop {
     market = StreamMarket(services.market(), ring: services.updates)
   }
 
-  /// Takes the first state that was read, if it is there. Until then there are no followers.
+  /// Takes the first state that was read, if it is there. Until then, and until the log behind it
+  /// was read, there are no followers: whoever comes back would be told to load anew.
   /// - Returns: whether there is something to follow.
   @discardableResult
   func load() -> Bool {
     if market.epoch == 0 { market = StreamMarket(services.market(), ring: services.updates) }
-    return market.epoch != 0
+    return market.epoch != 0 && services.hasLog()
   }
 
   // MARK: Followers

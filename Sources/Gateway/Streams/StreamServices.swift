@@ -60,6 +60,8 @@ package struct StreamServices: Sendable {
   package var market: @Sendable () -> MarketState
   /// Commits behind a seq, oldest first; nil if some of them are no longer kept.
   package var updates: @Sendable (_ after: Int64) -> [FeedUpdate]?
+  /// Whether `updates` goes back as far as it ever will.
+  package var hasLog: @Sendable () -> Bool
   /// Of a request without a credential.
   package var admit: @Sendable (StreamPeer) -> StreamAdmittance
   /// Whether what was granted holds still.
@@ -80,6 +82,7 @@ package struct StreamServices: Sendable {
   package init(
     market: @escaping @Sendable () -> MarketState,
     updates: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?,
+    hasLog: @escaping @Sendable () -> Bool = { true },
     admit: @escaping @Sendable (StreamPeer) -> StreamAdmittance,
     isInForce: @escaping @Sendable (StreamGrant) -> Bool,
     resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
@@ -95,6 +98,7 @@ package struct StreamServices: Sendable {
   ) {
     self.market = market
     self.updates = updates
+    self.hasLog = hasLog
     self.admit = admit
     self.isInForce = isInForce
     self.resolve = resolve
