@@ -1,3 +1,4 @@
+import CandledClient
 import Commits
 import EmbeddedPostgres
 import Foundation
@@ -132,6 +133,23 @@ import Testing
       return
     }
     #expect(kept.map(\.seq) == [10])
+  }
+
+  @Test("a database that was restored before the log was read has no log of the snapshot")
+  func restoredBeforeLog() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 9)
+    for position in Int64(1)...3 {
+      _ = try await fixture.writer.commit(samples.sweep(position: position, instruments: 2))
+    }
+    let snapshot = try await CandledClient.connect(fixture.database.url).snapshot()
+    let follower = FeedFollower(
+      url: fixture.database.url, memory: MarketMemory(), ring: FeedRing(), sinks: [],
+      log: quietLog, pool: fixture.pool)
+    let log = try await follower.log(through: snapshot, on: fixture.pool)
+    #expect(log?.isComplete == true)
+    try fixture.database.execute("update candled.feed_sequence set epoch = epoch + 1")
+    #expect(try await follower.log(through: snapshot, on: fixture.pool) == nil)
   }
 
   @Test("while PostgreSQL is away quotes go on, stale; when it is back nothing is missing")

@@ -52,7 +52,7 @@ package final class FeedFollower: Sendable {
     while !Task.isCancelled {
       do throws(StoreError) {
         let client = try await CandledClient.connect(url)
-        let snapshot = try await load(from: client)
+        guard let snapshot = try await load(from: client) else { continue }
         failures = 0
         try await follow(client, after: snapshot)
       } catch {
@@ -65,12 +65,14 @@ package final class FeedFollower: Sendable {
     }
   }
 
-  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
+  /// - Returns: nil where the log is not that of the snapshot any more.
+  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot? {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
     if memory.state.isLoaded {
-      publish(snapshot, log: try await log(through: snapshot, on: pool))
+      guard let log = try await log(through: snapshot, on: pool) else { return nil }
+      publish(snapshot, log: log)
     } else {
       let empty = FeedRing(bytesMax: ring.bytesMax)
       empty.reset(epoch: snapshot.epoch, seq: snapshot.seq, lacksPast: true)
@@ -81,14 +83,16 @@ package final class FeedFollower: Sendable {
     return snapshot
   }
 
-  /// Beside the feed, until it succeeds; on a connection of its own, for the feed's must not wait.
+  /// Beside the feed, until it succeeds or all is read again; on a connection of its own, for the
+  /// feed's must not wait.
   private func readLog(through snapshot: FeedSnapshot) async {
     let pool = QueryPool(url: url, connections: 1, log: log)
     var isFirst = true
-    while !Task.isCancelled {
+    while !Task.isCancelled, !ring.isComplete {
       do throws(StoreError) {
-        ring.prepend(try await log(through: snapshot, on: pool), through: snapshot.seq)
-        return
+        if let older = try await log(through: snapshot, on: pool) {
+          return ring.prepend(older, through: snapshot.seq)
+        }
       } catch {
         if isFirst {
           log.warning(
@@ -148,9 +152,10 @@ package final class FeedFollower: Sendable {
   }
 
   /// The log of the last minutes, as far as a snapshot reaches.
-  private func log(
+  /// - Returns: nil if the database was restored since, or a part was deleted meanwhile.
+  func log(
     through snapshot: FeedSnapshot, on pool: QueryPool
-  ) async throws(StoreError) -> FeedRing {
+  ) async throws(StoreError) -> FeedRing? {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
       try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
@@ -162,11 +167,7 @@ package final class FeedFollower: Sendable {
         try reader.changes(after: after, candlesMax: Self.candlesMax)
       }
       guard batch.epoch == snapshot.epoch, batch.skipped == nil, let last = batch.changes.last
-      else {
-        // It was restored or deleted meanwhile.
-        recent.reset(epoch: snapshot.epoch, seq: snapshot.seq)
-        break
-      }
+      else { return nil }
       for change in batch.changes where change.seq <= snapshot.seq {
         recent.append(assembler.withLock { $0.log(of: change, epoch: snapshot.epoch) })
       }
