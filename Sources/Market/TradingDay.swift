@@ -26,12 +26,11 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
 
   /// Parses exactly `YYYY-MM-DD`.
   public init?(_ text: some StringProtocol) {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.map(\.utf8.count) == [4, 2, 2],
-      text.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || (48...57).contains($0) }),
-      let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2])
-    else { return nil }
-    self.init(year: year, month: month, day: day)
+    var copy = String(text)
+    guard let day = copy.withUTF8({ TradingDay(ascii: UnsafeRawBufferPointer($0)) }) else {
+      return nil
+    }
+    self = day
   }
 
   /// Year, month 1…12 and day 1…31.

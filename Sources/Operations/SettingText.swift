@@ -1,7 +1,5 @@
-/// Durations, sizes and moments as people write them in a configuration. Always with a unit: a
-/// bare number has been read as the wrong one too often.
-
-import Market
+/// Durations and sizes as people write them in a configuration. Always with a unit: a bare number
+/// has been read as the wrong one too often.
 
 enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
@@ -57,54 +55,4 @@ extension Duration {
   package var wholeMilliseconds: Int64 {
     components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }
-}
-
-extension Timestamp {
-  /// Parses RFC 3339 with an offset, seconds and up to six fraction digits:
-  /// `2026-07-06T09:15:00+08:00`, `2026-07-06T01:15:00.250Z`.
-  package init?(rfc3339 text: String) {
-    let parts = text.split(separator: "T", omittingEmptySubsequences: false)
-    guard parts.count == 2, let day = TradingDay(parts[0]),
-      let mark = parts[1].lastIndex(where: { "Z+-".contains($0) }),
-      let clock = Timestamp.microsecondOfDay(parts[1][..<mark]),
-      let offset = Timestamp.offsetSeconds(parts[1][mark...])
-    else { return nil }
-    let midnight = Int64(day.daysSince1970) * 86_400 - offset
-    self.init(microseconds: midnight * 1_000_000 + clock)
-  }
-
-  private static func microsecondOfDay(_ text: Substring) -> Int64? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    let fields = parts[0].split(separator: ":", omittingEmptySubsequences: false)
-    guard (1...2).contains(parts.count), fields.count == 3,
-      let hour = twoDigits(fields[0], below: 24), let minute = twoDigits(fields[1], below: 60),
-      let second = twoDigits(fields[2], below: 60)
-    else { return nil }
-    var micros: Int64 = 0
-    if parts.count == 2 {
-      guard (1...6).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy(isDigit),
-        let value = Int64(parts[1] + String(repeating: "0", count: 6 - parts[1].utf8.count))
-      else { return nil }
-      micros = value
-    }
-    return (hour * 3600 + minute * 60 + second) * 1_000_000 + micros
-  }
-
-  private static func offsetSeconds(_ text: Substring) -> Int64? {
-    if text == "Z" { return 0 }
-    let fields = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
-    guard fields.count == 2, let hours = twoDigits(fields[0], below: 24),
-      let minutes = twoDigits(fields[1], below: 60)
-    else { return nil }
-    return (text.hasPrefix("-") ? -1 : 1) * (hours * 3600 + minutes * 60)
-  }
-
-  private static func twoDigits(_ text: Substring, below limit: Int64) -> Int64? {
-    guard text.utf8.count == 2, text.utf8.allSatisfy(isDigit), let value = Int64(text) else {
-      return nil
-    }
-    return value < limit ? value : nil
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 }

@@ -133,41 +133,6 @@ extension RequestTarget {
   }
 }
 
-extension Timestamp {
-  /// `2026-09-03T13:30:00Z`, with a fraction or an offset if there is one.
-  fileprivate init?(rfc3339 text: String) {
-    let parts = text.split(separator: "T")
-    guard parts.count == 2, let day = TradingDay(parts[0]) else { return nil }
-    var clock = parts[1]
-    var offset: Int64 = 0
-    if clock.hasSuffix("Z") {
-      clock.removeLast()
-    } else {
-      // A plus that was not escaped arrives as a space, and is none.
-      guard let sign = clock.lastIndex(where: { $0 == "+" || $0 == "-" }),
-        let seconds = Timestamp.seconds(clock[clock.index(after: sign)...] + ":00")
-      else { return nil }
-      offset = clock[sign] == "+" ? seconds : -seconds
-      clock = clock[..<sign]
-    }
-    let sides = clock.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    let fraction = sides.count > 1 ? sides[1] + "000000" : "000000"
-    guard let seconds = Timestamp.seconds(sides[0]), let micros = Int64(fraction.prefix(6)) else {
-      return nil
-    }
-    let midnight = Int64(day.daysSince1970) * 86_400
-    self.init(microseconds: (midnight + seconds - offset) * 1_000_000 + micros)
-  }
-
-  private static func seconds(_ clock: some StringProtocol) -> Int64? {
-    let parts = clock.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) }
-    guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
-      (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
-    else { return nil }
-    return hour * 3600 + minute * 60 + second
-  }
-}
-
 /// `5Min`, `1Hour`, `1Day`, `1Week`, `1Month` and their kin.
 package enum AlpacaTimeframe: Equatable {
   /// 1, 5, 15, 30, … and 60 for an hour.

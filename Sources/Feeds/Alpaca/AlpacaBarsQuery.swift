@@ -83,8 +83,8 @@ extension AlpacaBarsQuery {
   init?(words: ArraySlice<Substring>) {
     let words = Array(words)
     guard (5...6).contains(words.count), let feed = AlpacaFeed(rawValue: String(words[0])),
-      let timeframe = Timeframe(name: String(words[1])), let start = Timestamp(utc: words[2]),
-      let end = Timestamp(utc: words[3])
+      let timeframe = Timeframe(name: String(words[1])), let start = Timestamp(rfc3339: words[2]),
+      let end = Timestamp(rfc3339: words[3])
     else { return nil }
     let symbols = words[4].split(separator: ",").compactMap { Symbol($0) }
     let token = words.count > 5 ? String(percentEncoded: words[5]) : nil
@@ -92,16 +92,5 @@ extension AlpacaBarsQuery {
       symbols: symbols, timeframe: timeframe, start: start, end: end, pageToken: token)
     guard AlpacaBarsQuery.isSupported(query) else { return nil }
     self.init(query, from: feed == .sip ? Alpaca.sip : Alpaca.iex)
-  }
-}
-
-extension Timestamp {
-  /// Reads what `utcText` writes.
-  fileprivate init?(utc text: Substring) {
-    var copy = String(text)
-    guard let moment = copy.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else {
-      return nil
-    }
-    self = moment
   }
 }

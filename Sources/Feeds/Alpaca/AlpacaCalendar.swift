@@ -64,8 +64,8 @@ enum AlpacaCalendar {
   /// `09:30`.
   private static func secondOfDay(_ text: UnsafeRawBufferPointer) -> Int? {
     guard text.count == 5, text[2] == UInt8(ascii: ":"),
-      let hour = text.slice(0, to: 2).wholeNumber,
-      let minute = text.slice(3, to: 5).wholeNumber, hour < 24, minute < 60
+      let hour = text.number(from: 0, to: 2), let minute = text.number(from: 3, to: 5),
+      hour < 24, minute < 60
     else { return nil }
     return hour * 3600 + minute * 60
   }

@@ -75,7 +75,7 @@ extension SinaCarefulLine {
       throw .malformed(
         "\(fields.count) fields, at least \(SinaGrammar.fullFieldsMin) expected")
     }
-    guard let day = SinaClock.day(fields[30], separator: UInt8(ascii: "-")) else {
+    guard let day = TradingDay(ascii: fields[30]) else {
       throw .malformed("date: YYYY-MM-DD expected, found `\(RowFault.excerpt(fields[30]))`")
     }
     guard fields[31].count == SinaClock.timeBytes,

@@ -25,7 +25,7 @@ struct SinaDateCache {
     _ text: UnsafeRawPointer, first: UInt64, last: UInt16
   ) -> TradingDay? {
     let bytes = UnsafeRawBufferPointer(start: text, count: SinaDateCache.dateBytes)
-    guard let parsed = SinaClock.day(bytes, separator: UInt8(ascii: "-")) else { return nil }
+    guard let parsed = TradingDay(ascii: bytes) else { return nil }
     (firstBytes, lastBytes, day) = (first, last, parsed)
     return parsed
   }
@@ -47,29 +47,11 @@ enum SinaClock {
     return hour &* 3600 &+ minute &* 60 &+ second
   }
 
-  /// `YYYY-MM-DD`, with whatever separator.
-  static func day(_ text: UnsafeRawBufferPointer, separator: UInt8) -> TradingDay? {
-    guard text.count == SinaDateCache.dateBytes, text[4] == separator, text[7] == separator,
-      let year = number(text.slice(0, to: 4)), let month = number(text.slice(5, to: 7)),
-      let day = number(text.slice(8, to: 10))
-    else { return nil }
-    return TradingDay(year: year, month: month, day: day)
-  }
-
   /// `HH:MM:SS` or `HH:MM`.
   static func secondOfDay(_ text: UnsafeRawBufferPointer) -> Int32? {
     guard text.count == timeBytes || text.count == 5 else { return nil }
     var word: UInt64 = 0x3030_3A00_0000_0000  // ":00" where no seconds are
     withUnsafeMutableBytes(of: &word) { $0.copyMemory(from: text) }
     return secondOfDay(UInt64(littleEndian: word))
-  }
-
-  private static func number(_ digits: UnsafeRawBufferPointer) -> Int? {
-    var number = 0
-    for byte in digits {
-      guard (48...57).contains(byte) else { return nil }
-      number = number * 10 + Int(byte - 48)
-    }
-    return number
   }
 }

@@ -111,9 +111,9 @@ enum SinaFactors {
     private static func factor(
       of row: (day: JSONValue?, factor: JSONValue?), _ place: Int
     ) throws(FeedRefusal) -> (TradingDay, ExactDecimal) {
-      guard let text = row.day?.string?.bytes,
-        let day = SinaClock.day(text, separator: UInt8(ascii: "-"))
-      else { throw FeedRefusal(.malformed, "row \(place): a date expected") }
+      guard let day = row.day?.string.flatMap({ TradingDay(ascii: $0.bytes) }) else {
+        throw FeedRefusal(.malformed, "row \(place): a date expected")
+      }
       guard let factor = row.factor.flatMap(SinaFactors.decimal) else {
         throw FeedRefusal(.malformed, "row \(place): a factor expected")
       }

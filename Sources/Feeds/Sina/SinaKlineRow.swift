@@ -92,8 +92,7 @@ struct SinaKlineRow {
     _ scale: SinaKlineScale, in calendar: TradingCalendar
   ) throws(RowFault) -> SinaKlineInterval {
     guard let stamp = day?.string?.bytes, stamp.count >= SinaDateCache.dateBytes,
-      let date = SinaClock.day(
-        stamp.slice(0, to: SinaDateCache.dateBytes), separator: UInt8(ascii: "-"))
+      let date = TradingDay(ascii: stamp.slice(0, to: SinaDateCache.dateBytes))
     else { throw .malformed("day: YYYY-MM-DD, with or without HH:MM:SS, expected") }
     let interval = try SinaKlineInterval(
       scale: scale, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))

@@ -70,7 +70,7 @@ struct SinaOverviewLine {
   private func stamp(
     date: UnsafeRawBufferPointer, time: UnsafeRawBufferPointer, separator: Unicode.Scalar
   ) throws(RowFault) -> Timestamp {
-    guard let day = SinaClock.day(date, separator: UInt8(ascii: separator)),
+    guard let day = TradingDay(ascii: date, separator: UInt8(ascii: separator)),
       let second = SinaClock.secondOfDay(time)
     else {
       throw .malformed(

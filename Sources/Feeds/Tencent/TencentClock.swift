@@ -13,13 +13,13 @@ struct TencentClock {
   /// nil unless `text` is a stamp of a day that exists.
   mutating func moment(_ text: UnsafeRawBufferPointer) -> (day: TradingDay, second: Int32)? {
     guard text.count == TencentClock.stampBytes, let base = text.baseAddress,
-      let hour = text.slice(8, to: 10).wholeNumber, let minute = text.slice(10, to: 12).wholeNumber,
-      let second = text.slice(12, to: 14).wholeNumber, hour < 24, minute < 60, second < 60
+      let hour = text.number(from: 8, to: 10), let minute = text.number(from: 10, to: 12),
+      let second = text.number(from: 12, to: 14), hour < 24, minute < 60, second < 60
     else { return nil }
     let bytes = Swar.load(base)
     if bytes != dateBytes {
-      guard let year = text.slice(0, to: 4).wholeNumber,
-        let month = text.slice(4, to: 6).wholeNumber, let day = text.slice(6, to: 8).wholeNumber,
+      guard let year = text.number(from: 0, to: 4), let month = text.number(from: 4, to: 6),
+        let day = text.number(from: 6, to: 8),
         let parsed = TradingDay(year: year, month: month, day: day)
       else { return nil }
       (dateBytes, self.day) = (bytes, parsed)
