@@ -35,23 +35,6 @@ package enum Terminal {
       noColor: environment("NO_COLOR"))
   }
 
-  /// Whether block characters can be seen at the other end: a terminal, in UTF-8. The kernel's own
-  /// console has no font for them.
-  package static func showsBlocks(_ descriptor: Int32) -> Bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty }
-    return showsBlocks(
-      isTerminal: isatty(descriptor) == 1, term: environment("TERM"), locale: locale)
-  }
-
-  /// - Parameter locale: the one that says how characters are spelled.
-  package static func showsBlocks(isTerminal: Bool, term: String?, locale: String?) -> Bool {
-    guard mode(isTerminal: isTerminal, term: term, noColor: nil) != .lines, term != "linux" else {
-      return false
-    }
-    let encoding = (locale ?? "").lowercased().split(separator: ".").last ?? ""
-    return encoding.hasPrefix("utf-8") || encoding.hasPrefix("utf8")
-  }
-
   /// The size now: asked for every frame, so that nobody needs to hear of SIGWINCH. A terminal
   /// that does not know its size (a serial line says 0 by 0) gets the classic one.
   package static func size(of descriptor: Int32) -> Size {

@@ -65,7 +65,7 @@ struct QueryCandles: ParsableCommand {
   }
 
   func run() throws {
-    try options.print(Self.columns, sparkline: "close") { queries in
+    try options.print(Self.columns) { queries in
       try queries.candles(candleQuery(of: SymbolDirectory(queries).resolve(symbol))).map(Self.cells)
     }
   }

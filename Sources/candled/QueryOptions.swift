@@ -4,7 +4,6 @@
 import ArgumentParser
 import Commands
 import Feeds
-import Glibc
 import Market
 import Operations
 import Postgres
@@ -21,24 +20,12 @@ struct QueryOptions: ParsableArguments {
   var json = false
 
   /// Asks, and prints the rows that come of it.
-  /// - Parameter sparkline: the column whose shape a terminal shows below the table.
   func print(
-    _ columns: [ResultColumn], sparkline: String? = nil,
-    rows: (StoreReader) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], rows: (StoreReader) throws -> [[ResultCell]]
   ) throws {
     let found = try rows(StoreReader(url: configuration.load().storeAddress()))
-    let format = json ? .json : format
-    let writer = ResultWriter(format: format, columns: columns)
+    let writer = ResultWriter(format: json ? .json : format, columns: columns)
     try StandardOutput.write(lines: writer.lines(of: found))
-    guard format == .table, found.count > 1, Terminal.showsBlocks(STDOUT_FILENO),
-      let sparkline, let index = columns.firstIndex(where: { $0.name == sparkline })
-    else { return }
-    let values = found.compactMap { row in
-      if case .number(let text) = row[index] { try? ExactDecimal(text) } else { nil }
-    }
-    let room = Terminal.size(of: STDOUT_FILENO).width - sparkline.count - 2
-    let shape = Sparkline.text(of: values, columns: room)
-    if !shape.isEmpty { try StandardOutput.write("\(sparkline)  \(shape)\n") }
   }
 }
 

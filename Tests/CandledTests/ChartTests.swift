@@ -1,11 +1,7 @@
 import Foundation
-import Market
-import Platform
 import TestSupport
 import TestTraits
 import Testing
-
-@testable import TerminalView
 
 @Suite(.ownThread) struct `candled chart` {
   @Test func `draws the newest day to standard output, or to a file`() throws {
@@ -55,56 +51,5 @@ import Testing
     let away = try BuiltBinary.run(
       ["chart", "sh000001", "--set", "state_directory=/tmp/candled-none"])
     #expect(away.status == 69 && away.output.isEmpty)
-  }
-}
-
-@Suite(.ownThread) struct `A sparkline` {
-  private func text(_ values: [Int64], columns: Int = 80) -> String {
-    Sparkline.text(of: values.map { ExactDecimal(units: $0, scale: 2) }, columns: columns)
-  }
-
-  @Test func `has the shape of its values`() {
-    #expect(text([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█")
-    #expect(text([1769_00, 1768_00, 1769_00]) == "█▁█")
-    #expect(text([5, 5, 5]) == "▄▄▄")
-    #expect(text([]) == "" && text([1], columns: 0) == "")
-  }
-
-  @Test func `shows of more values than columns the last of each stretch`() {
-    #expect(text(Array(0..<16), columns: 8) == "▁▂▃▄▅▆▇█")
-    #expect(text(Array(0..<1_000), columns: 10).count == 10)
-    #expect(text([.max, .min, 0]).count == 3)
-  }
-
-  @Test(arguments: [
-    (true, "xterm-256color", "en_US.UTF-8", true), (true, "xterm", "zh_CN.utf8", true),
-    (true, "xterm", "C", false), (true, "xterm", nil, false), (true, "linux", "C.UTF-8", false),
-    (true, "dumb", "C.UTF-8", false), (false, "xterm", "C.UTF-8", false),
-  ])
-  func `is for terminals that have its characters`(
-    isTerminal: Bool, term: String, locale: String?, isShown: Bool
-  ) {
-    #expect(
-      Terminal.showsBlocks(isTerminal: isTerminal, term: term, locale: locale) == isShown)
-  }
-
-  @Test func `stands below the table on a terminal, and in no pipe`() throws {
-    let morning = try SimulatedMorning.get()
-    let piped = try morning.ask("query", "candles", "sh000001")
-    #expect(piped.status == 0 && !piped.output.contains("\nclose  "))
-    let folder = try PrivateCluster.freshDirectory()
-    let file = folder + "/candled.toml"
-    try Data(try SimulatedMorning.configuration(morning.database)).write(to: URL(filePath: file))
-    func shown(_ term: String, _ options: String = "") throws -> String {
-      let command = "\(BuiltBinary.path) query candles sh000001 --config \(file) \(options)"
-      return try BuiltBinary.run(
-        ["-qec", command, "/dev/null"],
-        under: .init(program: "/usr/bin/script", environment: ["TERM=\(term)", "LANG=C.UTF-8"])
-      ).output
-    }
-    let line = try shown("xterm").split(separator: "\r\n").last ?? ""
-    #expect(line.hasPrefix("close  ") && line.contains("█") && line.contains("▁"), "\(line)")
-    #expect(!(try shown("linux").contains("\nclose  ")))
-    #expect(!(try shown("xterm", "--format csv").contains("█")))
   }
 }
