@@ -25,7 +25,7 @@ struct FeedRow: Sendable {
       (snapshot.bids, snapshot.asks) = ([], [])
     }
     symbol = quote.symbol
-    isSpecialTreatment = NameMarks.parse(watched.quote.name ?? "").specialTreatment
+    isSpecialTreatment = NameMarks.parse(watched.quote.name ?? "").contains(.specialTreatment)
     market = MarketRow(
       snapshot,
       band: stated.band(

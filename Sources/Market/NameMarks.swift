@@ -1,47 +1,25 @@
-/// What an exchange writes into the name of a stock: `N科隆`, `XDST粤传`, `*ST海华-U`, `长航退`.
+/// What an exchange writes in front of the name of a stock, as far as its price limit depends on
+/// it: `N科隆`, `XDST粤传`, `*ST海华-U`.
 ///
 /// The marks of a stock's name only: a fund or an index may begin with the same letters. Names come
-/// with full-width letters and with spaces (`万 科Ａ`), so both are folded away first. The exchange
-/// cuts long names, so a mark at the end may be missing: its absence proves nothing.
+/// with full-width letters and with spaces (`万 科Ａ`), so both are folded away first.
 public struct NameMarks: OptionSet, Sendable, Hashable {
-  public let rawValue: UInt16
+  public let rawValue: UInt8
 
-  public init(rawValue: UInt16) { self.rawValue = rawValue }
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// N: the day of listing.
   public static let firstDay = NameMarks(rawValue: 1 << 0)
   /// C: the second to fifth day, without limit like the first.
   public static let firstDays = NameMarks(rawValue: 1 << 1)
-  /// XD or DR.
-  public static let exDividend = NameMarks(rawValue: 1 << 2)
-  /// XR or DR.
-  public static let exRights = NameMarks(rawValue: 1 << 3)
   /// ST or *ST.
-  public static let specialTreatmentMark = NameMarks(rawValue: 1 << 4)
-  /// *ST: at risk of being delisted.
-  public static let delistingRisk = NameMarks(rawValue: 1 << 5)
-  /// 退: in its delisting period.
-  public static let delisting = NameMarks(rawValue: 1 << 6)
-  /// -U: not yet profitable when listed.
-  public static let unprofitable = NameMarks(rawValue: 1 << 7)
-  /// -W: shares with unequal votes.
-  public static let weightedVotes = NameMarks(rawValue: 1 << 8)
+  public static let specialTreatment = NameMarks(rawValue: 1 << 2)
 
-  public var specialTreatment: Bool { contains(.specialTreatmentMark) }
-
-  public var newListing: Bool { !isDisjoint(with: [.firstDay, .firstDays]) }
-
-  /// Every mark in `name`; none is no error.
+  /// The marks in `name`; none is no error.
   public static func parse(_ name: String) -> NameMarks {
-    var rest = Substring(folded(name))
-    var marks: NameMarks = []
-    if rest.hasPrefix("退市") || rest.hasSuffix("退") { marks.insert(.delisting) }
-    marks.formUnion(takeTail(&rest))
-    if let (length, mark) = dayMark(rest) {
-      marks.insert(mark)
-      rest.removeFirst(length)
-    }
-    return marks.union(treatment(rest))
+    let name = Substring(folded(name))
+    guard let (length, marks) = dayMark(name) else { return treatment(name) }
+    return marks.union(treatment(name.dropFirst(length)))
   }
 
   /// Whether an undecoded name says that no price limit applies: N and C before a Chinese name in
@@ -81,27 +59,11 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     return String(folded)
   }
 
-  /// Removes `-U`, `-W`, `-UW`, `-WD`.
-  private static func takeTail(_ rest: inout Substring) -> NameMarks {
-    guard let dash = rest.lastIndex(of: "-") else { return [] }
-    let letters = rest[dash...].dropFirst()
-    guard !letters.isEmpty, letters.allSatisfy({ "UWVD".contains($0) }) else { return [] }
-    rest = rest[..<dash]
-    var marks: NameMarks = []
-    if letters.contains("U") { marks.insert(.unprofitable) }
-    if letters.contains("W") { marks.insert(.weightedVotes) }
-    return marks
-  }
-
-  /// The mark of the day at the front, with its length. N and C count only before a Chinese name
-  /// or another mark: a company may well be called `NCL` one day.
-  private static func dayMark(_ rest: Substring) -> (length: Int, mark: NameMarks)? {
-    switch rest.prefix(2) {
-    case "XD": return (2, .exDividend)
-    case "XR": return (2, .exRights)
-    case "DR": return (2, [.exDividend, .exRights])
-    default: break
-    }
+  /// The mark of the day at the front, with its length; none for XD, XR and DR, which move no
+  /// limit. N and C count only before a Chinese name or another mark: a company may well be called
+  /// `NCL` one day.
+  private static func dayMark(_ rest: Substring) -> (length: Int, marks: NameMarks)? {
+    if ["XD", "XR", "DR"].contains(rest.prefix(2)) { return (2, []) }
     let name = rest.dropFirst()
     guard let next = name.first, !next.isASCII || !treatment(name).isEmpty else { return nil }
     switch rest.first {
@@ -113,9 +75,6 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
 
   /// `ST` or `*ST`, with an S before it where the share reform of 2005 is still open.
   private static func treatment(_ rest: Substring) -> NameMarks {
-    if rest.hasPrefix("*ST") || rest.hasPrefix("S*ST") {
-      return [.specialTreatmentMark, .delistingRisk]
-    }
-    return rest.hasPrefix("ST") || rest.hasPrefix("SST") ? .specialTreatmentMark : []
+    ["ST", "*ST", "SST", "S*ST"].contains { rest.hasPrefix($0) } ? .specialTreatment : []
   }
 }

@@ -63,7 +63,7 @@ public enum PriceLimit {
     let age: Int? = marks.contains(.firstDay) ? 0 : marks.contains(.firstDays) ? 1 : nil
     return band(
       for: instrument, previousClose: previousClose, on: day,
-      specialTreatment: marks.specialTreatment, tradingDaysSinceListing: age)
+      specialTreatment: marks.contains(.specialTreatment), tradingDaysSinceListing: age)
   }
 
   /// Rounded half up to the tick, but at least one tick off the close and one off zero.
