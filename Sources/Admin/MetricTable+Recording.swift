@@ -26,28 +26,20 @@ extension MetricTable {
     {
       $0.counters.missingRows
     },
-    counters(
-      "candled_rejections_total", help: "Refused rows, by reason.", by: "reason",
-      words: RejectionReason.allCases.map(\.rawValue)
-    ) { engine in
-      Dictionary(
-        uniqueKeysWithValues: engine.counters.rejectedRows.map { ($0.key.rawValue, $0.value) })
+    counters("candled_rejections_total", help: "Refused rows, by reason.", by: "reason") {
+      $0.counters.rejectedRows
     },
     counters(
       "candled_dropped_members_total",
-      help: "Members of accepted rows left out for their form, by member.", by: "member",
-      words: OptionalMember.allCases.map(\.rawValue)
-    ) { engine in
-      Dictionary(
-        uniqueKeysWithValues: engine.counters.droppedMembers.map { ($0.key.rawValue, $0.value) })
+      help: "Members of accepted rows left out for their form, by member.", by: "member"
+    ) {
+      $0.counters.droppedMembers
     },
     counters(
       "candled_disputes_total",
-      help: "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome",
-      words: DisputeEvent.Kind.allCases.map(\.rawValue)
-    ) { engine in
-      Dictionary(
-        uniqueKeysWithValues: engine.counters.disputes.map { ($0.key.rawValue, $0.value) })
+      help: "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome"
+    ) {
+      $0.counters.disputes
     },
     Family(
       .gauge, name: "candled_instruments_silent",

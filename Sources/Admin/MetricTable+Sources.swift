@@ -97,11 +97,9 @@ extension MetricTable {
         Int64(source.outcomes[outcome] ?? 0)
       },
       counters(
-        "candled_request_faults_total", help: "Requests without a response, by reason.", by: "code",
-        words: TransportError.Code.names
-      ) { engine in
-        Dictionary(
-          engine.status.quotes.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+        "candled_request_faults_total", help: "Requests without a response, by reason.", by: "code"
+      ) {
+        $0.status.quotes.transportFaults
       },
       eachSource(
         .gauge, name: "candled_source_state", help: "1 for the current state of the endpoint.",

@@ -21,12 +21,8 @@ extension MetricTable {
       source in
       .integer(Int64(source.report.storeConnects))
     },
-    counters(
-      "candled_store_faults_total", help: "Failed commits, by reason.", by: "code",
-      words: StoreError.Code.allCases.map(\.rawValue)
-    ) { engine in
-      Dictionary(
-        uniqueKeysWithValues: engine.status.store.faults.map { ($0.key.rawValue, $0.value) })
+    counters("candled_store_faults_total", help: "Failed commits, by reason.", by: "code") {
+      $0.status.store.faults
     },
     counter("candled_commits_total", help: "Committed transactions.") { $0.status.commits.count },
     histogram("candled_commit_duration_seconds", help: "Duration of a commit.") {
@@ -133,12 +129,9 @@ extension MetricTable {
     gauge("candled_journal_up", help: "0 while the journal cannot be written.") {
       .flag($0.status.journal.fault == nil)
     },
-    counters(
-      "candled_journal_faults_total", help: "Failed journal writes, by reason.", by: "code",
-      words: JournalError.Code.allCases.map(\.rawValue)
-    ) { engine in
-      Dictionary(
-        uniqueKeysWithValues: engine.status.journal.faults.map { ($0.key.rawValue, $0.value) })
+    counters("candled_journal_faults_total", help: "Failed journal writes, by reason.", by: "code")
+    {
+      $0.status.journal.faults
     },
     counter(
       "candled_answers_dropped_total",

@@ -69,6 +69,16 @@ package enum MetricTable {
       return words.map { MetricSeries([$0], value: .integer(Int64(counts[$0] ?? 0))) }
     }
   }
+
+  /// A series for each case of an enumeration.
+  static func counters<Key: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
+    _ name: String, help: String, by label: String,
+    read: @escaping @Sendable (EngineReport) -> [Key: Int]
+  ) -> Family {
+    counters(name, help: help, by: label, words: Key.allCases.map(\.rawValue)) { engine in
+      Dictionary(uniqueKeysWithValues: read(engine).map { ($0.key.rawValue, $0.value) })
+    }
+  }
 }
 
 // MARK: - The daemon

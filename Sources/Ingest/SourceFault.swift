@@ -34,7 +34,7 @@ package struct SourceFault: Sendable, Hashable {
   /// The class of the fault, as metrics label it.
   package var code: String {
     switch reason {
-    case .transport(let code): code.name
+    case .transport(let code): code.rawValue
     case .response(_, let outcome): outcome
     }
   }
@@ -57,7 +57,7 @@ package struct SourceFault: Sendable, Hashable {
     case .transport(.timeout): return "no response from \(host) in time"
     case .transport(.tls): return "no valid TLS connection to \(host)"
     case .transport(.reset), .transport(.truncated): return "\(host) closed the connection early"
-    case .transport(let code): return "request to \(host) failed: \(code.name)"
+    case .transport(let code): return "request to \(host) failed: \(code.rawValue)"
     case .response(let status, let outcome): return "\(host) returned HTTP \(status), \(outcome)"
     }
   }

@@ -7,9 +7,6 @@ package struct HTTPResponse: Sendable {
   package let headers: HTTPHeaders
   /// After inflation.
   package let body: [UInt8]
-  package let timings: HTTPTimings
-  /// False if a kept connection was used again.
-  package let newConnection: Bool
 
   /// When its server says it answered, as the header gives it; nil also if it comes out of a cache
   /// (RFC 9111, section 5.1), which keeps the date with the answer.
@@ -40,10 +37,4 @@ package struct HTTPHeaders: Sendable, Hashable {
     let end = value.lastIndex { !blanks.contains($0) }.map { $0 + 1 } ?? value.startIndex
     values[name] = String(decoding: value[..<end], as: UTF8.self)
   }
-}
-
-/// Measured by libcurl from the moment the transfer began.
-package struct HTTPTimings: Sendable, Hashable {
-  package let firstByteMicroseconds: Int
-  package let totalMicroseconds: Int
 }

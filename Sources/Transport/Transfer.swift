@@ -50,7 +50,7 @@ final class Transfer {
     options.set(CURLOPT_URL, to: url)
     for line in lines {
       guard let longer = curl_slist_append(headerList, line) else {
-        throw error(.other(curl: Int(CURLE_OUT_OF_MEMORY.rawValue)))
+        throw error(.noResources)
       }
       headerList = longer
     }
@@ -63,7 +63,9 @@ final class Transfer {
     refuses = configuration.refuses
     if refuses != nil { options.setOpen(transferOpen, context: pointer) }
     options.setCallbacks(write: transferWrite, header: transferHeader, context: pointer)
-    if let failure = options.failure { throw error(.other(curl: Int(failure.rawValue))) }
+    if let failure = options.failure {
+      throw TransportError(.other, route: request.route, curl: Int(failure.rawValue))
+    }
   }
 
   /// Borrowed by libcurl for the length of the transfer, during which the loop owns the transfer.
@@ -121,27 +123,18 @@ final class Transfer {
     if isTooLarge { return .failure(error(.bodyTooLarge)) }
     if isRefused, code == CURLE_COULDNT_CONNECT { return .failure(error(.refusedAddress)) }
     if !isAnswered || request.needsBody, let failure = TransportError.Code(code) {
-      return .failure(error(failure))
+      let number = failure == .other ? Int(code.rawValue) : nil
+      return .failure(TransportError(failure, route: request.route, curl: number))
     }
     // libcurl takes what came of a head for all of it.
     if !isAnswered { return .failure(error(.reset)) }
-    let timings = HTTPTimings(
-      firstByteMicroseconds: offset(CURLINFO_STARTTRANSFER_TIME_T),
-      totalMicroseconds: offset(CURLINFO_TOTAL_TIME_T))
     return .success(
-      HTTPResponse(
-        status: long(CURLINFO_RESPONSE_CODE), headers: headers, body: body, timings: timings,
-        newConnection: long(CURLINFO_NUM_CONNECTS) > 0))
+      HTTPResponse(status: long(CURLINFO_RESPONSE_CODE), headers: headers, body: body))
   }
 
   private func long(_ info: CURLINFO) -> Int {
     var value = 0
     return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
-  }
-
-  private func offset(_ info: CURLINFO) -> Int {
-    var value: curl_off_t = 0
-    return ccurl_get_offset(easy, info, &value) == CURLE_OK ? Int(value) : 0
   }
 }
 

@@ -75,7 +75,7 @@ final class TransferLoop: @unchecked Sendable {
 
   private func start(_ submission: Submission) {
     guard let easy = idle.popLast() ?? curl_easy_init() else {
-      return complete(submission, with: .failure(submission.error(.outOfMemory)))
+      return complete(submission, with: .failure(submission.error(.noResources)))
     }
     let transfer = Transfer(submission, easy: easy)
     do throws(TransportError) {
@@ -87,7 +87,7 @@ final class TransferLoop: @unchecked Sendable {
     }
     guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
       park(easy)
-      return complete(submission, with: .failure(submission.error(.outOfMemory)))
+      return complete(submission, with: .failure(submission.error(.noResources)))
     }
     active[easy] = transfer
   }
@@ -167,8 +167,4 @@ extension Submission {
   func error(_ code: TransportError.Code) -> TransportError {
     TransportError(code, route: request.route)
   }
-}
-
-extension TransportError.Code {
-  static let outOfMemory = Self.other(curl: Int(CURLE_OUT_OF_MEMORY.rawValue))
 }

@@ -18,7 +18,7 @@ extension TransportError.Code {
     case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       self = .reset
     case CURLE_BAD_CONTENT_ENCODING: self = .encoding
-    default: self = .other(curl: Int(code.rawValue))
+    default: self = .other
     }
   }
 }

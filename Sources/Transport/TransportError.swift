@@ -6,19 +6,19 @@
 
 /// Why a request has no response.
 package struct TransportError: Error, Sendable, Hashable {
-  package enum Code: Sendable, Hashable {
+  package enum Code: String, Sendable, CaseIterable {
     /// The deadline, the connect deadline or the low-speed guard ran out.
     case timeout
     /// Nobody accepted the connection.
     case connect
     /// The host has an address that the client must not connect to.
-    case refusedAddress
+    case refusedAddress = "refused_address"
     /// The host name has no address.
     case resolve
     /// The peer did not prove who it is, or the handshake failed.
     case tls
     /// The body, after inflation, or the header is larger than the request allows.
-    case bodyTooLarge
+    case bodyTooLarge = "body_too_large"
     /// The connection broke before the answer was whole.
     case reset
     /// The peer closed in the middle of the body it had announced.
@@ -28,54 +28,28 @@ package struct TransportError: Error, Sendable, Hashable {
     /// The task that sent the request was cancelled.
     case cancelled
     /// As many requests as the client holds are already in flight.
-    case tooManyInFlight
+    case tooManyInFlight = "too_many_in_flight"
     /// The client was shut down.
-    case shutDown
+    case shutDown = "shut_down"
     /// The base address, the path or a header is not one that may be sent.
-    case invalidRequest
+    case invalidRequest = "invalid_request"
     /// The system has no thread or memory for the client.
-    case noResources
-    /// Anything else libcurl says, by its number.
-    case other(curl: Int)
+    case noResources = "no_resources"
+    /// Anything else libcurl says.
+    case other
   }
 
   package let code: Code
   /// The caller's name for what was asked, such as `sina-quotes`; empty where there was no request.
   package let route: String
+  /// libcurl's own number, of `other`.
+  private let curl: Int?
 
-  package init(_ code: Code, route: String) {
+  package init(_ code: Code, route: String, curl: Int? = nil) {
     self.code = code
     self.route = route
+    self.curl = curl
   }
-}
-
-extension TransportError.Code {
-  /// The word for logs and metric labels.
-  package var name: String {
-    switch self {
-    case .timeout: "timeout"
-    case .connect: "connect"
-    case .refusedAddress: "refused_address"
-    case .resolve: "resolve"
-    case .tls: "tls"
-    case .bodyTooLarge: "body_too_large"
-    case .reset: "reset"
-    case .truncated: "truncated"
-    case .encoding: "encoding"
-    case .cancelled: "cancelled"
-    case .tooManyInFlight: "too_many_in_flight"
-    case .shutDown: "shut_down"
-    case .invalidRequest: "invalid_request"
-    case .noResources: "no_resources"
-    case .other: "other"
-    }
-  }
-
-  /// Every name there is.
-  package static let names = [
-    timeout, connect, refusedAddress, resolve, tls, bodyTooLarge, reset, truncated, encoding,
-    cancelled, tooManyInFlight, shutDown, invalidRequest, noResources, other(curl: 0),
-  ].map(\.name)
 }
 
 extension TransportError: CustomStringConvertible {
@@ -99,7 +73,7 @@ extension TransportError: CustomStringConvertible {
     case .shutDown: "the client was shut down"
     case .invalidRequest: "the address, path or header is not valid"
     case .noResources: "the system has no thread or memory left"
-    case .other(let curl): "the transfer failed (libcurl \(curl))"
+    case .other: "the transfer failed" + (curl.map { " (libcurl \($0))" } ?? "")
     }
   }
 }

@@ -59,7 +59,7 @@ enum Sample {
         uniqueKeysWithValues: (0..<200).map { ("outcome_\($0)", $0) })
       return report
     }
-    for code in 0..<300 { engine.status.quotes.transportFaults[.other(curl: code)] = 1 }
+    for code in TransportError.Code.allCases { engine.status.quotes.transportFaults[code] = 1 }
     for code in StoreError.Code.allCases { engine.status.store.faults[code] = 1 }
     for code in JournalError.Code.allCases { engine.status.journal.faults[code] = 1 }
     for reason in RejectionReason.allCases { engine.counters.rejectedRows[reason] = 1 }

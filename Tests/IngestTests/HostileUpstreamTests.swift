@@ -156,7 +156,7 @@ extension WireScript: CustomTestStringConvertible {
     (WireScript.oldProtocol, nil as TransportError.Code?), (.duplicateHeaders, nil),
     (.lengthTooShort, nil),
     (.resetInBody, .reset), (.lengthTooLong, .truncated), (.twoLengths, .truncated),
-    (.lengthThatIsNone, .other(curl: 8)), (.notHTTP, .other(curl: 1)),
+    (.lengthThatIsNone, .other), (.notHTTP, .other),
     (.endlessHead, .bodyTooLarge), (.endlessChunks, .bodyTooLarge),
     (.slowLoris, .timeout), (.slowHead, .timeout), (.heldBody, .timeout),
   ])

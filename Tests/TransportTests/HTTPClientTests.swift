@@ -17,8 +17,6 @@ import Transport
     #expect(response.headers["content-type"] == "text/html; charset=GBK")
     #expect(response.headers["Retry-After"] == "7")
     #expect(response.headers["X-Other"] == nil)
-    #expect(response.timings.firstByteMicroseconds > 0)
-    #expect(response.timings.totalMicroseconds >= response.timings.firstByteMicroseconds)
   }
 
   @Test func `path and headers reach the server byte for byte`() async throws {
@@ -81,12 +79,9 @@ import Transport
       while connection.readHead() != nil { connection.respond(body: [1]) }
     }
     let client = try HTTPClient()
-    var areNew: [Bool] = []
-    for _ in 0..<10 { areNew.append(try await client.send(HTTPRequest(server.base)).newConnection) }
+    for _ in 0..<10 { _ = try await client.send(HTTPRequest(server.base)) }
     // On a starved machine an idle connection may be given up once, but not as a rule.
-    #expect(areNew.first == true)
-    #expect(areNew.count { $0 } <= 2)
-    #expect(connections.value == areNew.count { $0 })
+    #expect((1...2).contains(connections.value))
   }
 
   @Test func `many requests at once all get their own answer`() async throws {
