@@ -53,22 +53,24 @@ package func reason(_ errorNumber: Int32) -> String {
   String(cString: strerror(errorNumber))
 }
 
-/// nil if everything was written, else the error number.
 private func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
   var text = text
-  return text.withUTF8 { bytes in
-    var rest = UnsafeRawBufferPointer(bytes)
-    while let start = rest.baseAddress, !rest.isEmpty {
-      let written = Glibc.write(descriptor, start, rest.count)
-      if written >= 0 {
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-      } else if errno == EAGAIN {
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&waiting, 1, -1)
-      } else if errno != EINTR {
-        return errno
-      }
+  return text.withUTF8 { writeAll(UnsafeRawBufferPointer($0), to: descriptor) }
+}
+
+/// nil if everything was written, else the error number.
+package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+  var rest = bytes
+  while let start = rest.baseAddress, !rest.isEmpty {
+    let written = Glibc.write(descriptor, start, rest.count)
+    if written >= 0 {
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+    } else if errno == EAGAIN {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&waiting, 1, -1)
+    } else if errno != EINTR {
+      return errno
     }
-    return nil
   }
+  return nil
 }

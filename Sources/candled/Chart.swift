@@ -69,7 +69,7 @@ struct Chart: ParsableCommand {
     let reader = try StoreReader(url: options.load().storeAddress())
     let svg = try chart(reader).svg()
     if let output {
-      try OutputFile.write(svg, to: output)
+      try OutputFile(output, isNew: false).write(svg)
     } else {
       try StandardOutput.write(String(decoding: svg, as: UTF8.self))
     }

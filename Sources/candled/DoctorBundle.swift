@@ -5,7 +5,6 @@
 import Commands
 import Feeds
 import Foundation
-import Glibc
 import Ingest
 import Market
 import Operations
@@ -13,34 +12,17 @@ import TerminalView
 import Transport
 
 final class DoctorBundle {
-  private let descriptor: Int32
-  private let path: String
+  private let file: OutputFile
   private let mask = SecretMask()
 
   /// - Throws: `cannotCreate` where there is such a file already, or none can be made.
   init(creating path: String, hiding configuration: ValidatedConfiguration) throws(CommandFailure) {
     configuration.register(in: mask)
-    self.path = path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw CommandFailure(
-        status: .cannotCreate, sentence: "cannot create \(path): \(reason(errno))")
-    }
+    file = try OutputFile(path, isNew: true)
   }
 
-  deinit { close(descriptor) }
-
   func add(_ record: DoctorRecord) throws(CommandFailure) {
-    var line = Array((JSONText.object(members(of: record)) + "\n").utf8)[...]
-    while !line.isEmpty {
-      let written = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else {
-        throw CommandFailure(
-          status: .inputOutput, sentence: "cannot write \(path): \(reason(errno))")
-      }
-      line = line.dropFirst(written)
-    }
+    try file.write(Array((JSONText.object(members(of: record)) + "\n").utf8))
   }
 
   private func members(of record: DoctorRecord) -> [(key: String, value: ResultCell)] {

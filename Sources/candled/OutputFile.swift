@@ -4,25 +4,30 @@ import Commands
 import Glibc
 import Operations
 
-enum OutputFile {
-  /// Replaces what is there.
-  /// - Throws: `cannotCreate` with the system's reason, `inputOutput` where it is not all written.
-  static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+final class OutputFile {
+  private let path: String
+  private let descriptor: Int32
+
+  /// - Parameter isNew: refuses a file that is there, and makes one for its owner alone; otherwise
+  ///   what is there is replaced.
+  /// - Throws: `cannotCreate` with the system's reason.
+  init(_ path: String, isNew: Bool) throws(CommandFailure) {
+    self.path = path
+    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isNew ? O_EXCL : O_TRUNC)
+    descriptor = open(path, flags, isNew ? 0o600 : 0o666)
     guard descriptor >= 0 else {
       throw CommandFailure(
         status: .cannotCreate, sentence: "cannot create \(path): \(reason(errno))")
     }
-    defer { close(descriptor) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else {
-        throw CommandFailure(
-          status: .inputOutput, sentence: "cannot write \(path): \(reason(errno))")
-      }
-      rest = rest.dropFirst(written)
-    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// - Throws: `inputOutput` where it is not all written.
+  func write(_ bytes: [UInt8]) throws(CommandFailure) {
+    let errorNumber = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+    guard let errorNumber else { return }
+    throw CommandFailure(
+      status: .inputOutput, sentence: "cannot write \(path): \(reason(errorNumber))")
   }
 }

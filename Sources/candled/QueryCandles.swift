@@ -33,7 +33,8 @@ struct QueryCandles: ParsableCommand {
   @Argument(help: "The instrument, in any spelling.")
   var symbol: String
 
-  @OptionGroup var timeframe: TimeframeOption
+  @Option(help: "The timeframe.")
+  var timeframe = TimeframeArgument(.minute1)
 
   @Option(help: ArgumentHelp("Only candles opened at this time or later.", valueName: "time"))
   var from: MomentArgument?

@@ -146,13 +146,6 @@ struct DayArgument: ExpressibleByArgument {
   }
 }
 
-struct TimeframeOption: ParsableArguments {
-  @Option(help: "The timeframe.")
-  private var timeframe = TimeframeArgument(.minute1)
-
-  var value: Timeframe { timeframe.value }
-}
-
 /// A timeframe by its name; of one with a raw value the help would print that.
 struct TimeframeArgument: ExpressibleByArgument {
   let value: Timeframe

@@ -30,7 +30,8 @@ struct QueryWhy: ParsableCommand {
   @Argument(help: "A time in its interval, such as its opening.")
   var at: MomentArgument
 
-  @OptionGroup var timeframe: TimeframeOption
+  @Option(help: "The timeframe.")
+  var timeframe = TimeframeArgument(.minute1)
 
   @Option(help: "The series, if a symbol has several.")
   var source: SourceArgument?
