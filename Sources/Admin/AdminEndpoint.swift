@@ -6,14 +6,12 @@ import Operations
 /// everything is masked on its way out.
 package struct AdminEndpoint: Sendable {
   private let state: DaemonState
-  private let build: BuildFacts
   private let mask: SecretMask
 
   package static let paths = ["/livez", "/readyz", "/metrics", "/status", "/status.txt"]
 
-  package init(state: DaemonState, build: BuildFacts, mask: SecretMask) {
+  package init(state: DaemonState, mask: SecretMask) {
     self.state = state
-    self.build = build
     self.mask = mask
   }
 
@@ -36,7 +34,7 @@ package struct AdminEndpoint: Sendable {
       case "/readyz": readyz(report)
       case "/metrics": metrics(report)
       case "/status.txt":
-        ServerResponse.text(StatusDocument(report, build: build).text, status: 200)
+        ServerResponse.text(StatusDocument(report).text, status: 200)
       default: status(report)
       }
     response.body = mask.masked(response.body)
@@ -59,27 +57,14 @@ package struct AdminEndpoint: Sendable {
   }
 
   private func metrics(_ report: DaemonReport) -> ServerResponse {
-    let page = MetricTable.families.exposition(of: MetricSource(report: report, build: build))
-    return ServerResponse(
-      status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: page)
+    ServerResponse(
+      status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
+      body: MetricTable.families.exposition(of: report))
   }
 
   private func status(_ report: DaemonReport) -> ServerResponse {
     ServerResponse(
       status: 200, contentType: "application/json",
-      body: StatusDocument(report, build: build).json + "\n")
-  }
-}
-
-/// What the program is, told by whoever built it.
-package struct BuildFacts: Sendable, Hashable {
-  package var version: String
-  package var swift: String
-  package var configuration: String
-
-  package init(version: String, swift: String, configuration: String) {
-    self.version = version
-    self.swift = swift
-    self.configuration = configuration
+      body: StatusDocument(report).json + "\n")
   }
 }

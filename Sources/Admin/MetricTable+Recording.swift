@@ -45,8 +45,8 @@ extension MetricTable {
       .gauge, name: "candled_instruments_silent",
       help: "Instruments without an accepted row for 60 s of trading, by the last refusal.",
       labels: MetricLabels("reason", values: EngineReport.silenceReasons)
-    ) { source in
-      guard let engine = source.report.engine else { return [] }
+    ) { report in
+      guard let engine = report.engine else { return [] }
       return EngineReport.silenceReasons.map {
         MetricSeries([$0], value: .integer(Int64(engine.silentInstruments[$0] ?? 0)))
       }

@@ -31,8 +31,8 @@ extension MetricTable {
     _ kind: Family.Kind, name: String, help: String,
     read: @escaping @Sendable (SourceReport, EngineReport) -> MetricValue?
   ) -> Family {
-    Family(kind, name: name, help: help, labels: endpoints) { source in
-      guard let engine = source.report.engine else { return [] }
+    Family(kind, name: name, help: help, labels: endpoints) { report in
+      guard let engine = report.engine else { return [] }
       return engine.sources.compactMap { one in
         read(one, engine).map { MetricSeries(one.labels, value: $0) }
       }
@@ -43,8 +43,8 @@ extension MetricTable {
     _ kind: Family.Kind, name: String, help: String, by label: String, words: [String],
     read: @escaping @Sendable (SourceReport, String) -> Int64
   ) -> Family {
-    Family(kind, name: name, help: help, labels: endpoints.times(label, values: words)) { source in
-      (source.report.engine?.sources ?? []).flatMap { one in
+    Family(kind, name: name, help: help, labels: endpoints.times(label, values: words)) { report in
+      (report.engine?.sources ?? []).flatMap { one in
         words.map { MetricSeries(one.labels + [$0], value: .integer(read(one, $0))) }
       }
     }
@@ -63,8 +63,8 @@ extension MetricTable {
         .gauge, name: "candled_quotes_serving",
         help: "1 for the source that serves live quotes, 0 for one that stands by.",
         labels: MetricLabels("source", values: live)
-      ) { source in
-        (source.report.engine?.sources ?? []).filter(\.isQuotes).map {
+      ) { report in
+        (report.engine?.sources ?? []).filter(\.isQuotes).map {
           MetricSeries([$0.source.name], value: .flag(!$0.isStandby))
         }
       },
@@ -136,8 +136,8 @@ extension MetricTable {
       Family(
         .gauge, name: "candled_keys_parked", help: "Licences not used for now, by reason.",
         labels: MetricLabels("reason", values: KeyParking.allCases.map(\.name))
-      ) { source in
-        guard let engine = source.report.engine else { return [] }
+      ) { report in
+        guard let engine = report.engine else { return [] }
         return KeyParking.allCases.map { reason in
           MetricSeries([reason.name], value: .integer(Int64(engine.keys.parked[reason] ?? 0)))
         }

@@ -12,14 +12,14 @@ extension MetricTable {
     Family(
       .gauge, name: "candled_store_up",
       help: "0 while commits fail or the database does not respond."
-    ) { source in
-      .flag(source.report.storeTrouble == nil)
+    ) { report in
+      .flag(report.storeTrouble == nil)
     },
     Family(
       .counter, name: "candled_store_connects_total", help: "Connections opened to the database."
     ) {
-      source in
-      .integer(Int64(source.report.storeConnects))
+      report in
+      .integer(Int64(report.storeConnects))
     },
     counters("candled_store_faults_total", help: "Failed commits, by reason.", by: "code") {
       $0.status.store.faults
@@ -101,8 +101,8 @@ extension MetricTable {
     Family(
       .gauge, name: name, help: help,
       labels: MetricLabels(["replica"], atMost: ReplicaLink.countMax)
-    ) { source in
-      (source.report.engine?.status.store.replicas ?? []).compactMap { replica in
+    ) { report in
+      (report.engine?.status.store.replicas ?? []).compactMap { replica in
         read(replica).map { MetricSeries([replica.name], value: $0) }
       }
     }
@@ -170,8 +170,8 @@ extension MetricTable {
   private static func diskUsage(
     _ name: String, help: String, read: @escaping @Sendable (DiskUsage) -> Int64
   ) -> Family {
-    Family(.gauge, name: name, help: help) { source in
-      source.report.journal.map { .integer(read($0)) }
+    Family(.gauge, name: name, help: help) { report in
+      report.journal.map { .integer(read($0)) }
     }
   }
 
@@ -201,6 +201,6 @@ extension MetricTable {
     _ kind: Family.Kind, name: String, help: String,
     read: @escaping @Sendable (ProcessReport) -> MetricValue
   ) -> Family {
-    Family(kind, name: name, help: help) { source in read(source.report.process) }
+    Family(kind, name: name, help: help) { report in read(report.process) }
   }
 }

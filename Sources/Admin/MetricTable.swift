@@ -7,19 +7,8 @@ import Ingest
 import Market
 import Operations
 
-/// What the metrics are read off.
-package struct MetricSource: Sendable {
-  package var report: DaemonReport
-  package var build: BuildFacts
-
-  package init(report: DaemonReport, build: BuildFacts) {
-    self.report = report
-    self.build = build
-  }
-}
-
 package enum MetricTable {
-  package typealias Family = MetricFamily<MetricSource>
+  package typealias Family = MetricFamily<DaemonReport>
 
   package static var families: [Family] {
     SourceRegistry.isReplaced ? ofRegisteredSources : own
@@ -39,22 +28,22 @@ package enum MetricTable {
   static func counter(
     _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> Int
   ) -> Family {
-    Family(.counter, name: name, help: help) { source in
-      source.report.engine.map { .integer(Int64(read($0))) }
+    Family(.counter, name: name, help: help) { report in
+      report.engine.map { .integer(Int64(read($0))) }
     }
   }
 
   static func gauge(
     _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> MetricValue?
   ) -> Family {
-    Family(.gauge, name: name, help: help) { source in source.report.engine.flatMap(read) }
+    Family(.gauge, name: name, help: help) { report in report.engine.flatMap(read) }
   }
 
   static func histogram(
     _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> MetricHistogram
   ) -> Family {
-    Family(.histogram, name: name, help: help) { source in
-      source.report.engine.map { .histogram(read($0)) }
+    Family(.histogram, name: name, help: help) { report in
+      report.engine.map { .histogram(read($0)) }
     }
   }
 
@@ -64,8 +53,8 @@ package enum MetricTable {
     read: @escaping @Sendable (EngineReport) -> [String: Int]
   ) -> Family {
     Family(.counter, name: name, help: help, labels: MetricLabels(label, values: words)) {
-      source in
-      guard let counts = source.report.engine.map(read) else { return [] }
+      report in
+      guard let counts = report.engine.map(read) else { return [] }
       return words.map { MetricSeries([$0], value: .integer(Int64(counts[$0] ?? 0))) }
     }
   }
@@ -88,41 +77,41 @@ extension MetricTable {
     Family(
       .gauge, name: "candled_build_info", help: "1, with the build as labels.",
       labels: MetricLabels(["version", "swift", "configuration"], atMost: 1)
-    ) { source in
-      let build = source.build
-      return [MetricSeries([build.version, build.swift, build.configuration], value: .integer(1))]
+    ) { _ in
+      let build = [BuildVersion.current, BuildVersion.swift, BuildVersion.configuration]
+      return [MetricSeries(build, value: .integer(1))]
     },
     Family(
       .gauge, name: "candled_role", help: "1 for the current role of the daemon.",
       labels: MetricLabels("role", values: DaemonRole.words)
-    ) { source in
-      DaemonRole.words.map { MetricSeries([$0], value: .flag($0 == source.report.role.word)) }
+    ) { report in
+      DaemonRole.words.map { MetricSeries([$0], value: .flag($0 == report.role.word)) }
     },
-    Family(.gauge, name: "candled_ready", help: "1 while /readyz returns 200.") { source in
-      .flag(Readiness(source.report).isReady)
+    Family(.gauge, name: "candled_ready", help: "1 while /readyz returns 200.") { report in
+      .flag(Readiness(report).isReady)
     },
     Family(.gauge, name: "candled_lease_term", help: "The term in which this daemon leads.") {
-      source in
-      if case .leading(let term) = source.report.role { .integer(term) } else { nil }
+      report in
+      if case .leading(let term) = report.role { .integer(term) } else { nil }
     },
     Family(
       .counter, name: "candled_takeovers_total",
       help: "Times this daemon took over from another one."
     ) {
-      source in
-      .integer(Int64(source.report.takeovers))
+      report in
+      .integer(Int64(report.takeovers))
     },
     Family(
       .gauge, name: "candled_loop_age_seconds", help: "Time since a loop last made progress.",
       labels: MetricLabels(["loop"], atMost: 8)
-    ) { source in
-      source.report.loops.map { MetricSeries([$0.name], value: .microseconds($0.ageMicroseconds)) }
+    ) { report in
+      report.loops.map { MetricSeries([$0.name], value: .microseconds($0.ageMicroseconds)) }
     },
     Family(
       .counter, name: "candled_reloads_total", help: "Reloads of the configuration, by outcome.",
       labels: MetricLabels("outcome", values: ["accepted", "refused"])
-    ) { source in
-      let reload = source.report.reload
+    ) { report in
+      let reload = report.reload
       return [
         MetricSeries(["accepted"], value: .integer(Int64(reload?.accepted ?? 0))),
         MetricSeries(["refused"], value: .integer(Int64(reload?.refused ?? 0))),
@@ -131,8 +120,8 @@ extension MetricTable {
     Family(
       .gauge, name: "candled_last_reload_accepted",
       help: "1 if the last reload was accepted, or there was none."
-    ) { source in
-      .flag(source.report.reload?.isAccepted ?? true)
+    ) { report in
+      .flag(report.reload?.isAccepted ?? true)
     },
     counter("candled_clock_jumps_total", help: "Detected jumps of the system clock.") {
       $0.status.clock.jumps

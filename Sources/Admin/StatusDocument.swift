@@ -13,9 +13,7 @@ import Store
 package struct StatusDocument: Sendable {
   private let value: StatusValue
 
-  package init(_ report: DaemonReport, build: BuildFacts) {
-    value = .object(report.pairs(build))
-  }
+  package init(_ report: DaemonReport) { value = .object(report.pairs) }
 
   /// On one line.
   package var json: String { value.json ?? "" }
@@ -32,7 +30,7 @@ package struct StatusDocument: Sendable {
 private typealias Pairs = [(name: String, value: StatusValue)]
 
 extension DaemonReport {
-  fileprivate func pairs(_ build: BuildFacts) -> Pairs {
+  fileprivate var pairs: Pairs {
     let readiness = Readiness(self)
     let reasons = readiness.reasons
     let ready = readiness.isReady ? "yes" : reasons.joined(separator: "; ")
@@ -40,9 +38,9 @@ extension DaemonReport {
     var (leader, term): (String?, Int64?)
     if case .standby(let name) = role { leader = name }
     if case .leading(let number) = role { term = number }
-    let resident = process.residentBytes
+    let (version, resident) = (BuildVersion.current, process.residentBytes)
     return [
-      ("version", .text(build.version).line("candled", words: "\(build.version), up \(age(up))")),
+      ("version", .text(version).line("candled", words: "\(version), up \(age(up))")),
       ("at", .moment(at)),
       ("started_at", .moment(startedAt)),
       ("uptime_seconds", .count(up)),

@@ -66,7 +66,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let admin = settings.adminListen.map { address in
       AdminServer(
         at: address,
-        answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
+        answering: AdminEndpoint(state: daemon.state, mask: mask), log: log)
     }
     defer { admin?.stop() }
     let unsaved = try await daemon.run { handle in

@@ -1,15 +1,8 @@
 /// `candled version`: what a bug report needs to know of the build.
 
-import Admin
 import ArgumentParser
 import Commands
 import Operations
-
-extension BuildFacts {
-  static let current = BuildFacts(
-    version: BuildVersion.current, swift: BuildVersion.swift,
-    configuration: BuildVersion.configuration)
-}
 
 struct Version: ParsableCommand {
   static let configuration = CommandConfiguration(

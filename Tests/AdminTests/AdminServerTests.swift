@@ -21,7 +21,7 @@ final class Served: Sendable {
   init(at wanted: ListenAddress? = nil, secret: String? = nil) async throws {
     let mask = SecretMask()
     if let secret { mask.register(Secret(secret)) }
-    let endpoint = AdminEndpoint(state: state, build: Sample.build, mask: mask)
+    let endpoint = AdminEndpoint(state: state, mask: mask)
     let wanted = try #require(wanted ?? ListenAddress("127.0.0.1:0"))
     server = AdminServer(at: wanted, answering: endpoint, log: log.logger(mask))
     let line = await log.wait(for: "endpoint listening")
@@ -186,7 +186,7 @@ final class LineBox: Sendable {
   @Test func `a port in use is logged once and bound when it is free`() async throws {
     let first = try await Served()
     let log = LineBox()
-    let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())
+    let endpoint = AdminEndpoint(state: DaemonState(), mask: SecretMask())
     let second = AdminServer(
       at: first.address, answering: endpoint, log: log.logger(SecretMask()))
     await log.wait(for: "cannot listen, will retry")

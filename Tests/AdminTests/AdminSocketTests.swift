@@ -27,7 +27,7 @@ import Testing
     let path = try PrivateCluster.freshDirectory() + "-admin"
     Self.make(kind, at: path)
     let log = LineBox()
-    let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())
+    let endpoint = AdminEndpoint(state: DaemonState(), mask: SecretMask())
     let server = AdminServer(
       at: .unix(path: path), answering: endpoint, log: log.logger(SecretMask()))
     let line = await log.wait(for: "cannot listen, will retry")

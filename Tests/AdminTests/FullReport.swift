@@ -17,7 +17,6 @@ import Transport
 /// Reports as tests want them: an ordinary one, and one in which everything has happened.
 enum Sample {
   static let now = Timestamp(seconds: 1_783_303_200)  // 2026-07-06 10:00 in Shanghai
-  static let build = BuildFacts(version: "1.2.3", swift: "6.3", configuration: "debug")
 
   static func quotes(
     _ condition: SourceState.Condition = .ok, isInSession: Bool = true, staleness: Int64? = 3
@@ -87,7 +86,7 @@ enum Sample {
 
   /// What `/status` shows, by name.
   static func status(_ report: DaemonReport) throws -> [String: Any] {
-    try members(of: StatusDocument(report, build: build).json)
+    try members(of: StatusDocument(report).json)
   }
 
   static func members(of json: String) throws -> [String: Any] {
@@ -95,6 +94,6 @@ enum Sample {
   }
 
   static func page(_ report: DaemonReport) -> String {
-    MetricTable.families.exposition(of: MetricSource(report: report, build: build))
+    MetricTable.families.exposition(of: report)
   }
 }

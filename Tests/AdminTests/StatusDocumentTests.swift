@@ -53,9 +53,10 @@ import Transport
   }
 
   @Test func `the JSON has every name once, in a fixed order`() throws {
-    let json = StatusDocument(report, build: Sample.build).json
+    let json = StatusDocument(report).json
     let expected = #"""
-      {"version":"1.2.3","at":"2026-07-06T10:00:00+08:00","started_at":"2026-07-06T09:58:30+08:00",
+      {"version":"\#(BuildVersion.current)","at":"2026-07-06T10:00:00+08:00",
+      "started_at":"2026-07-06T09:58:30+08:00",
       "uptime_seconds":90,"role":"leading","term":4,"is_ready":false,
       "not_ready":["no progress: engine","store cannot renew the lease for 60 s",
       "journal cannot be written: full"],
@@ -93,9 +94,9 @@ import Transport
   }
 
   @Test func `the text has a line for each fact that people ask for`() {
-    let text = StatusDocument(report, build: Sample.build).text
+    let text = StatusDocument(report).text
     let expected = """
-      candled                    1.2.3, up 1 min
+      candled                    \(BuildVersion.current), up 1 min
       role                       leading, term 4
       ready                      no progress: engine; store cannot renew the lease for 60 s; \
       journal cannot be written: full
@@ -139,7 +140,7 @@ import Transport
   }
 
   @Test func `one line says which source serves, since when, and who stands by`() throws {
-    let document = StatusDocument(failedOver, build: Sample.build)
+    let document = StatusDocument(failedOver)
     let lines = document.text.split(separator: "\n").filter { $0.contains("quotes") }
     #expect(
       lines.map(String.init) == [
@@ -154,16 +155,17 @@ import Transport
     var back = failedOver
     back.engine?.isOnFallback = false
     #expect(
-      StatusDocument(back, build: Sample.build).text
+      StatusDocument(back).text
         .contains("from tencent since 09:32, standby: sina"))
   }
 
   @Test func `a standby has neither engine nor journal, and both forms say so`() throws {
     let report = DaemonReport(
       at: Sample.now, startedAt: Sample.now, role: .standby(leader: "host-a"))
-    let document = StatusDocument(report, build: Sample.build)
+    let document = StatusDocument(report)
     #expect(
-      document.json == #"{"version":"1.2.3","at":"2026-07-06T10:00:00+08:00","#
+      document.json
+        == #"{"version":"\#(BuildVersion.current)","at":"2026-07-06T10:00:00+08:00","#
         + #""started_at":"2026-07-06T10:00:00+08:00","uptime_seconds":0,"role":"standby","#
         + #""leader":"host-a","is_ready":false,"not_ready":["standby behind host-a"],"#
         + #""stale_loops":[],"loops":{},"sources":[],"resident_memory_bytes":0}"#)

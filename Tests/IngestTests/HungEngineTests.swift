@@ -28,9 +28,7 @@ import Testing
     let state = DaemonState(
       heartbeats: Heartbeats(nanoseconds: { clock.nanoseconds }),
       patienceNanoseconds: Self.patienceNanoseconds)
-    let endpoint = AdminEndpoint(
-      state: state, build: BuildFacts(version: "1", swift: "6", configuration: "debug"),
-      mask: SecretMask())
+    let endpoint = AdminEndpoint(state: state, mask: SecretMask())
     let disk = DispatchSemaphore(value: 0)
     let (hangs, hung) = AsyncStream.makeStream(of: Void.self)
     var run = try EngineRun()

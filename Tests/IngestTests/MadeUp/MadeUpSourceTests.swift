@@ -156,10 +156,9 @@ import Testing
       #expect(run.report.snapshots.first?.quote.symbol == Orbit.coin)
       let report = DaemonReport(
         at: run.report.now, startedAt: Self.start, role: .leading(term: 1), engine: run.report)
-      let build = BuildFacts(version: "1", swift: "6", configuration: "debug")
-      let status = StatusDocument(report, build: build)
+      let status = StatusDocument(report)
       #expect(status.json.contains(#""source":"orbit""#))
-      let page = MetricTable.families.exposition(of: MetricSource(report: report, build: build))
+      let page = MetricTable.families.exposition(of: report)
       #expect(page.contains(#"source="orbit",endpoint="quotes""#))
       #expect(page.contains(#"source="orbit_bars""#))
     }
