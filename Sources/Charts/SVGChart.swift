@@ -94,13 +94,7 @@ package struct SVGChart: Sendable {
   private func time(of candle: CandleRecord) -> String {
     let hasTime = timeframe.rawValue < Timeframe.day1.rawValue
     return hasTime
-      ? "\(candle.tradingDay) \(zone.timeOfDay(candle.openedAt))" : "\(candle.tradingDay)"
-  }
-}
-
-extension MarketZone {
-  /// `09:30`
-  func timeOfDay(_ moment: Timestamp) -> String {
-    ClockReading(day: day(at: moment), second: wallClock(at: moment).second).time
+      ? "\(candle.tradingDay) \(ClockText.minute(zone.wallClock(at: candle.openedAt).second))"
+      : "\(candle.tradingDay)"
   }
 }

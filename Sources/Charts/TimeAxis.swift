@@ -159,18 +159,10 @@ private enum TimeUnit {
 
   func text(_ reading: ClockReading) -> String {
     switch self {
-    case .minutes: reading.time
+    case .minutes: ClockText.minute(reading.second)
     case .day, .week: String(reading.day.description.suffix(5))
     case .months: String(reading.day.description.prefix(7))
     case .years: String(reading.day.description.prefix(4))
     }
-  }
-}
-
-extension ClockReading {
-  /// `09:30`
-  var time: String {
-    let (hour, minute) = (second / 3_600, second / 60 % 60)
-    return "\(hour < 10 ? "0" : "")\(hour):\(minute < 10 ? "0" : "")\(minute)"
   }
 }

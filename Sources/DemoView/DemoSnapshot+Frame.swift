@@ -52,7 +52,7 @@ extension DemoSnapshot {
     let second = at.shanghaiSecondOfDay
     var line = StyledLine(" candled demo", style: .title)
     line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", style: .label)
-    line.add("  " + Figures.clock(second), style: .title)
+    line.add("  " + ClockText.second(second), style: .title)
     line.add("  " + phase.rawValue)
     var right = StyledLine(speed == 0 ? "no clock" : "\(speed)×", style: .title)
     right.add("  \(Figures.grouped(instruments)) instruments ", style: .label)
@@ -68,12 +68,12 @@ extension DemoSnapshot {
     let elapsed = Session.tradingSeconds(before: at.shanghaiSecondOfDay)
     let half = Session.secondsPerDay / 2
     let columns = max((width - 32) / 2, 0)
-    var line = StyledLine(" " + Figures.minute(Session.morningOpen) + " ", style: .label)
+    var line = StyledLine(" " + ClockText.minute(Session.morningOpen) + " ", style: .label)
     line.add(bar(elapsed: min(elapsed, half), of: half, columns: columns))
-    line.add(" " + Figures.minute(Session.morningClose), style: .label)
-    line.add("  " + Figures.minute(Session.afternoonOpen) + " ", style: .label)
+    line.add(" " + ClockText.minute(Session.morningClose), style: .label)
+    line.add("  " + ClockText.minute(Session.afternoonOpen) + " ", style: .label)
     line.add(bar(elapsed: max(elapsed - half, 0), of: half, columns: columns))
-    line.add(" " + Figures.minute(Session.afternoonClose), style: .label)
+    line.add(" " + ClockText.minute(Session.afternoonClose), style: .label)
     return line
   }
 

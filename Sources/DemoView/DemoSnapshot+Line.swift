@@ -7,7 +7,7 @@ extension DemoSnapshot {
   /// One plain line, without a line feed; meant to be printed once a simulated minute.
   package func line() -> String {
     var parts = [
-      "\(at.shanghaiDay) \(Figures.minute(at.shanghaiSecondOfDay))",
+      "\(at.shanghaiDay) \(ClockText.minute(at.shanghaiSecondOfDay))",
       phase.rawValue,
       "sweeps \(polling.sweeps) (\(Figures.rate(polling.sweepsPerMinute)))",
       "missed \(polling.requestsFailed)",

@@ -22,7 +22,7 @@ package struct DemoSummary: Sendable {
 
   /// Plain lines, each with its line feed.
   package var text: String {
-    let clock = Figures.clock(last.at.shanghaiSecondOfDay)
+    let clock = ClockText.second(last.at.shanghaiSecondOfDay)
     let day = "\(last.at.shanghaiDay) \(Figures.weekday(last.at.shanghaiDay))"
     let head =
       "demo of \(day), \(counted(last.instruments, "instrument")): ended at \(clock) after "

@@ -25,22 +25,8 @@ enum Figures {
     return "\(shown)/min"
   }
 
-  /// `HH:MM:SS` of a Shanghai wall clock.
-  static func clock(_ secondOfDay: Int) -> String {
-    minute(secondOfDay) + ":" + twoDigits(secondOfDay % 60)
-  }
-
-  /// `HH:MM` of a Shanghai wall clock.
-  static func minute(_ secondOfDay: Int) -> String {
-    twoDigits(secondOfDay / 3600) + ":" + twoDigits(secondOfDay / 60 % 60)
-  }
-
   static func weekday(_ day: TradingDay) -> String {
     ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday - 1]
-  }
-
-  private static func twoDigits(_ number: Int) -> String {
-    number < 10 ? "0\(number)" : String(number)
   }
 
   private static func grouped(digits: String) -> String {

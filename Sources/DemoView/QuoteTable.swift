@@ -89,7 +89,7 @@ private enum Column: String, CaseIterable {
 
   private func formingText(_ candle: Candle) -> String {
     switch self {
-    case .minute: Figures.minute(candle.openedAt.shanghaiSecondOfDay)
+    case .minute: ClockText.minute(candle.openedAt.shanghaiSecondOfDay)
     case .open: candle.open.description
     case .high: candle.high.description
     case .low: candle.low.description

@@ -5,27 +5,22 @@ import NIOHTTP1
 /// A request without a body; what follows the head is not looked at.
 package struct ServerRequest: Sendable, Hashable {
   package var method: String
-  /// Without the query.
+  /// Without the query, which nothing here has.
   package var path: String
-  /// What stands behind the first `?`.
-  package var query: String
   /// The values of `Host`, of which there should be one.
   package var hosts: [String]
 
-  package init(method: String = "GET", path: String, query: String = "", hosts: [String] = []) {
+  package init(method: String = "GET", path: String, hosts: [String] = []) {
     self.method = method
     self.path = path
-    self.query = query
     self.hosts = hosts
   }
 
   /// nil if it asks for anything but a path of ours, such as another server's.
   init?(_ head: HTTPRequestHead) {
     guard head.uri.hasPrefix("/") else { return nil }
-    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     self.init(
-      method: head.method.rawValue, path: String(parts[0]),
-      query: parts.count > 1 ? String(parts[1]) : "",
+      method: head.method.rawValue, path: String(head.uri.prefix { $0 != "?" }),
       hosts: head.headers["host"].map { value in
         String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
       })

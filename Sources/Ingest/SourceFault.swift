@@ -91,9 +91,5 @@ extension SourceFault? {
 
 extension Timestamp {
   /// `09:41`, in Shanghai.
-  var clockMinute: String {
-    let minutes = shanghaiSecondOfDay / 60
-    let digits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-    return "\(digits(minutes / 60)):\(digits(minutes % 60))"
-  }
+  var clockMinute: String { ClockText.minute(shanghaiSecondOfDay) }
 }

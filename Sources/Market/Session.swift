@@ -16,7 +16,6 @@ public enum Session {
   public static let afterHoursClose = 15 * 3600 + 30 * 60
 
   public static let minutesPerDay = 240
-  public static let minutesPerHalf = 120
   /// Seconds of continuous trading and closing auction in a day.
   public static let secondsPerDay = 14_400
 

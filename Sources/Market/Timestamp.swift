@@ -53,17 +53,29 @@ extension Timestamp: CustomStringConvertible {
   /// RFC 3339 in Shanghai time, with as many fraction digits as needed:
   /// `2026-07-06T09:31:00+08:00`.
   public var description: String {
-    let second = shanghaiSecondOfDay
-    let clock = [second / 3600, second / 60 % 60, second % 60].map(twoDigits)
+    let clock = ClockText.second(shanghaiSecondOfDay)
     let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
     let tail = fraction == 0 ? "" : "." + trimmedFraction(fraction)
-    return "\(shanghaiDay)T\(clock.joined(separator: ":"))\(tail)+08:00"
+    return "\(shanghaiDay)T\(clock)\(tail)+08:00"
   }
 
   private func trimmedFraction(_ fraction: Int64) -> String {
     var digits = String(String(fraction + 1_000_000).dropFirst())
     while digits.hasSuffix("0") { digits.removeLast() }
     return digits
+  }
+}
+
+/// Seconds since midnight as a wall clock shows them.
+package enum ClockText {
+  /// `09:31`
+  package static func minute(_ secondOfDay: Int) -> String {
+    twoDigits(secondOfDay / 3600) + ":" + twoDigits(secondOfDay / 60 % 60)
+  }
+
+  /// `09:31:05`
+  package static func second(_ secondOfDay: Int) -> String {
+    minute(secondOfDay) + ":" + twoDigits(secondOfDay % 60)
   }
 }
 

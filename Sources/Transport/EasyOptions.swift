@@ -68,8 +68,8 @@ struct EasyOptions {
     if let path = configuration.socketPath { set(CURLOPT_UNIX_SOCKET_PATH, to: path) }
     // The empty list is libcurl's word for every encoding it was built with.
     set(CURLOPT_ACCEPT_ENCODING, to: "")
-    // Both set, or libcurl takes them from the environment.
-    set(CURLOPT_PROXY, to: configuration.proxy)
+    // No proxy. Both are set, or libcurl takes them from the environment.
+    set(CURLOPT_PROXY, to: "")
     set(CURLOPT_NOPROXY, to: "")
     set(CURLOPT_LOW_SPEED_LIMIT, to: configuration.lowSpeedBytesPerSecond)
     set(CURLOPT_LOW_SPEED_TIME, to: configuration.lowSpeedSeconds)

@@ -17,8 +17,6 @@ package struct HTTPClientConfiguration: Sendable {
   package var refuses: (@Sendable (_ address: String) -> Bool)?
   /// A socket in the file system that every request goes to, whatever its base address; nil: none.
   package var socketPath: String?
-  /// Empty: no proxy, whatever the environment says.
-  package var proxy = ""
   /// Below this rate for `lowSpeedSeconds` a transfer is given up as a timeout.
   package var lowSpeedBytesPerSecond = 64
   package var lowSpeedSeconds = 10

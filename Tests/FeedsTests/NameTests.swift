@@ -19,10 +19,6 @@ import Testing
   /// 陆: C2 BD, in UTF-8 a fraction.
   private let twoByteTwin: [UInt8] = [0xC2, 0xBD]
 
-  @Test func `the system converts GB18030`() {
-    #expect(GB18030Decoder().isAvailable)
-  }
-
   @Test func `names decode, four-byte characters included`() {
     #expect(text(maotai) == "贵州茅台")
     #expect(text([0x81, 0x39, 0xEE, 0x39, 0x95, 0x34, 0xB2, 0x35]) == "㐀𠮷")

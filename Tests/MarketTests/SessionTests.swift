@@ -25,12 +25,13 @@ import Testing
   }
 
   @Test func `the minutes fill the session without overlap`() {
-    for minute in 1..<Session.minutesPerDay where minute != Session.minutesPerHalf {
+    let half = Session.minutesPerDay / 2
+    for minute in 1..<Session.minutesPerDay where minute != half {
       #expect(Session.opening(ofMinute: minute) == Session.closing(ofMinute: minute - 1))
     }
     #expect(Session.opening(ofMinute: 0) == Session.morningOpen)
-    #expect(Session.closing(ofMinute: Session.minutesPerHalf - 1) == Session.morningClose)
-    #expect(Session.opening(ofMinute: Session.minutesPerHalf) == Session.afternoonOpen)
+    #expect(Session.closing(ofMinute: half - 1) == Session.morningClose)
+    #expect(Session.opening(ofMinute: half) == Session.afternoonOpen)
     #expect(Session.closing(ofMinute: Session.minutesPerDay - 1) == Session.afternoonClose)
   }
 

@@ -4,7 +4,7 @@
 /// stateful, so an instance belongs to one isolation domain. Decoding is per name, which confines
 /// a bad byte to its name; no byte sequence fails as a whole, what cannot be read becomes U+FFFD.
 /// Where the system has no GB18030 converter (a container without gconv), only ASCII and UTF-8
-/// names are readable and `isAvailable` says so.
+/// names are readable.
 
 import Glibc
 
@@ -29,9 +29,6 @@ package final class GB18030Decoder {
   deinit {
     if let descriptor { iconv_close(descriptor) }
   }
-
-  /// Whether the system converts GB18030.
-  package var isAvailable: Bool { descriptor != nil }
 
   /// The text of `name`, without what `NameText` takes out. Never fails: unreadable bytes become
   /// U+FFFD.
