@@ -57,7 +57,6 @@ extension MetricTable {
     ) {
       $0.status.clock.responsesOutOfTime
     },
-    counter("candled_bars_total", help: "Bars received from sources.") { $0.counters.bars },
     counter("candled_candles_total", help: "Final candles created.") {
       $0.status.commits.rows.candles
     },

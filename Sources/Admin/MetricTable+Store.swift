@@ -40,9 +40,6 @@ extension MetricTable {
     gauge("candled_pending_candles", help: "Candles not yet in the database.") {
       .integer(Int64($0.backlog.pendingCandles))
     },
-    gauge("candled_change_seq", help: "Number of the last change this daemon wrote.") {
-      .integer($0.status.commits.sequence)
-    },
     counter(
       "candled_rows_refused_total", help: "Rows the database refused; the view rejections has them."
     ) { $0.status.commits.rows.refused },
@@ -159,7 +156,6 @@ extension MetricTable {
     ) {
       .integer($0.status.journal.bytesOver)
     },
-    diskUsage("candled_journal_segments", help: "Segments of the journal.") { Int64($0.segments) },
     diskUsage("candled_journal_bytes", help: "Size of the journal.") { $0.bytes },
     diskUsage("candled_journal_disk_bytes", help: "Size of the journal's disk.") { $0.diskBytes },
     diskUsage("candled_journal_disk_free_bytes", help: "Free space on the journal's disk.") {
@@ -181,9 +177,6 @@ extension MetricTable {
     },
     process(.gauge, name: "process_resident_memory_bytes", help: "Resident memory.") {
       .integer($0.residentBytes)
-    },
-    process(.gauge, name: "process_virtual_memory_bytes", help: "Virtual memory.") {
-      .integer($0.virtualBytes)
     },
     process(.gauge, name: "process_open_fds", help: "Open file descriptors.") {
       .integer($0.openDescriptors)

@@ -95,27 +95,10 @@ extension MetricTable {
       if case .leading(let term) = report.role { .integer(term) } else { nil }
     },
     Family(
-      .counter, name: "candled_takeovers_total",
-      help: "Times this daemon took over from another one."
-    ) {
-      report in
-      .integer(Int64(report.takeovers))
-    },
-    Family(
       .gauge, name: "candled_loop_age_seconds", help: "Time since a loop last made progress.",
       labels: MetricLabels(["loop"], atMost: 8)
     ) { report in
       report.loops.map { MetricSeries([$0.name], value: .microseconds($0.ageMicroseconds)) }
-    },
-    Family(
-      .counter, name: "candled_reloads_total", help: "Reloads of the configuration, by outcome.",
-      labels: MetricLabels("outcome", values: ["accepted", "refused"])
-    ) { report in
-      let reload = report.reload
-      return [
-        MetricSeries(["accepted"], value: .integer(Int64(reload?.accepted ?? 0))),
-        MetricSeries(["refused"], value: .integer(Int64(reload?.refused ?? 0))),
-      ]
     },
     Family(
       .gauge, name: "candled_last_reload_accepted",

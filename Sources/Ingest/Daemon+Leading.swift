@@ -62,7 +62,6 @@ extension Daemon {
             loop, waiting: { state.role = .standby(leader: $0.host) },
             away: { state.isStoreAway = $0 })
         else { return }
-        if before.term > 0, before.holder != lease.holder { state.tookOver() }
         log.notice(
           "leading",
           metadata: [

@@ -19,7 +19,6 @@ package struct DaemonReport: Sendable {
   package var journal: DiskUsage?
   package var process = ProcessReport.none
   package var storeConnects = 0
-  package var takeovers = 0
   /// The moment since which the database cannot be asked for the lease, to take it or to renew it;
   /// nil while it answers.
   package var storeAwaySince: Timestamp?

@@ -78,7 +78,6 @@ package final class DaemonState: Sendable {
     var journalDirectory: String?
     var reload: ReloadOutcome?
     var storeConnects = 0
-    var takeovers = 0
     var storeAwaySince: Timestamp?
     /// Questions to an engine that has not answered yet.
     var pendingReports = 0
@@ -150,9 +149,6 @@ package final class DaemonState: Sendable {
     }
   }
 
-  /// The lead was taken from a daemon that had let its lease run out.
-  package func tookOver() { parts.withLock { $0.takeovers += 1 } }
-
   /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
@@ -191,7 +187,6 @@ package final class DaemonState: Sendable {
     }
     report.reload = parts.reload
     report.storeConnects = parts.storeConnects
-    report.takeovers = parts.takeovers
     report.storeAwaySince = parts.storeAwaySince
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }

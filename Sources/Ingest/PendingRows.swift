@@ -74,8 +74,6 @@ package struct PipelineCounters: Sendable, Hashable {
   package var rejectedRows: [RejectionReason: Int] = [:]
   package var droppedMembers: [OptionalMember: Int] = [:]
   package var candles = 0
-  /// Delivered ready-made, whatever became of them.
-  package var bars = 0
   package var gaps = 0
   package var revisions = 0
   package var certificates = 0

@@ -89,7 +89,6 @@ extension Pipeline {
       of: page, to: feedRequest, rules: rules, calendar: calendar,
       receivedAt: entry.receivedAt)
     for batch in batches {
-      pending.counters.bars += batch.candles.count
       if batch.source != .live, batch.timeframe == .minute1, let last = batch.candles.last {
         recorded.latest[batch.symbol] = last
       }

@@ -5,7 +5,6 @@ import Platform
 
 package struct ProcessReport: Sendable, Hashable {
   package var residentBytes: Int64
-  package var virtualBytes: Int64
   package var openDescriptors: Int64
   package var descriptorsMax: Int64
   package var threads: Int64
@@ -39,7 +38,6 @@ package struct ProcessReport: Sendable, Hashable {
     }
     let microsecondsPerTick = 1_000_000 / max(Int64(sysconf(Int32(_SC_CLK_TCK))), 1)
     residentBytes = field(24) * Int64(sysconf(Int32(_SC_PAGESIZE)))
-    virtualBytes = field(23)
     threads = field(20)
     processorMicroseconds = (field(14) + field(15)) * microsecondsPerTick
     startedAtMicroseconds =
