@@ -19,17 +19,9 @@ extension ListenAddress {
 
   /// Of `name`, `name:port` and `[address]:port`.
   private static func isLoopback(_ host: String) -> Bool {
-    guard let name = withoutPort(host) else { return false }
+    let name = host.replacing(/:[0-9]{0,5}$/, with: "")
     if ["localhost", "localhost.", "[::1]"].contains(name.lowercased()) { return true }
     var address = in_addr()
     return name.hasPrefix("127.") && inet_pton(AF_INET, name, &address) == 1
-  }
-
-  /// nil if what stands behind the colon is no port.
-  private static func withoutPort(_ host: String) -> String? {
-    guard let colon = host.lastIndex(of: ":"), host.last != "]" else { return host }
-    let digits = host[host.index(after: colon)...]
-    let isPort = digits.utf8.count <= 5 && digits.utf8.allSatisfy { (48...57).contains($0) }
-    return isPort ? String(host[..<colon]) : nil
   }
 }

@@ -56,14 +56,6 @@ public struct KeyUsage: Sendable, Hashable {
 
   /// 1…32 of `a–z A–Z 0–9 - _ .`.
   public static func isLabel(_ text: String) -> Bool {
-    (1...labelBytesMax).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-        }
-      }
+    text.utf8.count <= labelBytesMax && text.wholeMatch(of: /[a-zA-Z0-9_.\-]+/) != nil
   }
 }

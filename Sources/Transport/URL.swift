@@ -28,56 +28,25 @@ package struct BaseAddress: Sendable, Hashable {
   }
 
   private init?(checking text: String) {
-    let lowered = text.lowercased()
-    guard
-      let scheme = [Scheme.http, .https].first(where: { lowered.hasPrefix($0.rawValue + "://") })
+    let pattern =
+      #/(https?)://(\[[0-9a-f.]*:[0-9a-f:.]*\]|[a-z0-9.\-]+)(?::([0-9]+))?/?/#
+    guard let found = try? pattern.wholeMatch(in: text.lowercased())?.output,
+      let scheme = Scheme(rawValue: String(found.1)), BaseAddress.isHost(found.2)
     else { return nil }
-    var authority = lowered.dropFirst(scheme.rawValue.utf8.count + 3)
-    if authority.hasSuffix("/") { authority.removeLast() }
-    let hostEnd = BaseAddress.hostEnd(in: authority)
-    let host = authority[..<hostEnd]
-    guard BaseAddress.isHost(host) else { return nil }
-    var port: UInt16?
-    if hostEnd != authority.endIndex {
-      let digits = authority[hostEnd...].dropFirst()
-      guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt16(digits),
-        number > 0
-      else { return nil }
-      port = number
-    }
+    let port = found.3.map { UInt16($0) ?? 0 }
+    if port == 0 { return nil }
     self.scheme = scheme
-    self.host = String(host)
+    host = String(found.2)
     self.port = port
   }
 
-  /// Where the port's colon stands, or the end; the colons of an IPv6 address are inside brackets.
-  private static func hostEnd(in authority: Substring) -> Substring.Index {
-    let start = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : authority.startIndex
-    return authority[(start ?? authority.startIndex)...].firstIndex(of: ":") ?? authority.endIndex
-  }
-
+  /// Whether its length is right, and of a name that of each label, which no hyphen begins or ends.
   private static func isHost(_ host: Substring) -> Bool {
-    guard (1...hostBytesMax).contains(host.utf8.count) else { return false }
-    if host.hasPrefix("[") {
-      let inner = host.dropFirst().dropLast()
-      return host.hasSuffix("]") && inner.contains(":")
-        && inner.utf8.allSatisfy { isHexadecimal($0) || $0 == UInt8(ascii: ":") || isDot($0) }
-    }
-    let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-    return labels.allSatisfy { label in
-      (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
-        && label.utf8.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
-    }
-  }
-
-  private static func isDot(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ".") }
-
-  private static func isHexadecimal(_ byte: UInt8) -> Bool {
-    (48...57).contains(byte) || (97...102).contains(byte)
-  }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    (48...57).contains(byte) || (97...122).contains(byte)
+    guard host.utf8.count <= hostBytesMax else { return false }
+    return host.hasPrefix("[")
+      || host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+        (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
+      }
   }
 }
 
