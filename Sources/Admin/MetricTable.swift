@@ -60,10 +60,10 @@ package enum MetricTable {
   }
 
   /// A series for each case of an enumeration.
-  static func counters<Key: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
+  static func counters<Key: RawRepresentable & CaseIterable & Hashable & Sendable>(
     _ name: String, help: String, by label: String,
     read: @escaping @Sendable (EngineReport) -> [Key: Int]
-  ) -> Family {
+  ) -> Family where Key.RawValue == String {
     counters(name, help: help, by: label, words: Key.allCases.map(\.rawValue)) { engine in
       Dictionary(uniqueKeysWithValues: read(engine).map { ($0.key.rawValue, $0.value) })
     }
