@@ -28,11 +28,6 @@ extension EmbeddedServer {
     try AdminSession(self, database: database).run(Self.protectLocks)
   }
 
-  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
-  package func hasDatabase(_ name: String) throws(EmbeddedServerError) -> Bool {
-    try AdminSession(self).exists(name)
-  }
-
   /// Drops the database if it is there, with the sessions in it.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
   package func dropDatabase(_ name: String) throws(EmbeddedServerError) {

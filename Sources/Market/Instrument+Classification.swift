@@ -33,7 +33,7 @@ extension Exchange {
   /// The exchanges whose symbols are a prefix and six digits.
   static let mainland: [Exchange] = [.shanghai, .shenzhen, .beijing]
 
-  fileprivate init?(prefixOf spelling: String) {
+  package init?(prefixOf spelling: String) {
     guard let exchange = Exchange.mainland.first(where: { spelling.hasPrefix($0.prefix) }) else {
       return nil
     }

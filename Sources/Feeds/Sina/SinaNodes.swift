@@ -132,7 +132,7 @@ private struct SinaNodeRow {
   /// The symbol makes the row; a name it lacks is kept as it was known.
   mutating func instrument() throws(RowFault) -> ListedInstrument {
     guard let symbol, SinaHistory.isRequestable(symbol),
-      let exchange = SinaNodeRow.exchange(of: symbol)
+      let exchange = Exchange(prefixOf: symbol.description)
     else { throw .malformed("symbol: sh, sz or bj and six digits expected") }
     if let code, code.string?.text != String(symbol.description.dropFirst(2)) {
       throw .malformed("code: differs from the symbol")
@@ -148,10 +148,5 @@ private struct SinaNodeRow {
     let text = NameText.clean(name?.string?.text ?? "")
     guard text.contains(where: { !$0.isWhitespace }) else { throw .malformed("name: missing") }
     return text
-  }
-
-  private static func exchange(of symbol: Symbol) -> Exchange? {
-    let spelling = symbol.description
-    return [Exchange.shanghai, .shenzhen, .beijing].first { spelling.hasPrefix($0.prefix) }
   }
 }
