@@ -113,9 +113,7 @@ public enum MarketZone: String, Sendable, Hashable {
   }
 
   /// The date there.
-  public func day(at moment: Timestamp) -> TradingDay {
-    clock?.day(at: moment) ?? moment.newYorkDay
-  }
+  public func day(at moment: Timestamp) -> TradingDay { wallClock(at: moment).day }
 
   /// The moment the clock there shows `secondOfDay` on `day`.
   public func moment(on day: TradingDay, secondOfDay: Int) -> Timestamp {
@@ -125,11 +123,7 @@ public enum MarketZone: String, Sendable, Hashable {
 
   /// The date and the second of the day there.
   package func wallClock(at moment: Timestamp) -> (day: TradingDay, second: Int) {
-    switch self {
-    case .shanghai: (moment.shanghaiDay, moment.shanghaiSecondOfDay)
-    case .newYork: (moment.newYorkDay, moment.newYorkSecondOfDay)
-    case .utc:
-      (day(at: moment), Int(moment.seconds - Int64(day(at: moment).daysSince1970) * 86_400))
-    }
+    let clock = clock ?? NewYork.clock(at: moment)
+    return (clock.day(at: moment), clock.secondOfDay(at: moment))
   }
 }

@@ -5,28 +5,21 @@
 /// 2016). No time zone database is read: a server without one must not store other candles.
 
 public enum NewYork {
-  static let winterOffsetSeconds: Int64 = -5 * 3600
-  static let summerOffsetSeconds: Int64 = -4 * 3600
+  static let winter = LocalClock(offsetSeconds: -5 * 3600)
+  private static let summer = LocalClock(offsetSeconds: -4 * 3600)
   /// The regular session, on the wall clock; `MarketDefinition` has the same.
   static let regularOpen = 9 * 3600 + 30 * 60
   static let regularClose = 16 * 3600
 
-  /// Seconds to add to UTC at `moment`.
-  static func offsetSeconds(at moment: Timestamp) -> Int64 {
-    let winterSeconds = moment.seconds + winterOffsetSeconds
-    let day = TradingDay(
-      daysSince1970: Int32(winterSeconds.flooredQuotient(Shanghai.secondsPerDay)))
-    let year = day.civil.year
+  /// The one in force at `moment`.
+  static func clock(at moment: Timestamp) -> LocalClock {
+    let year = winter.day(at: moment).civil.year
     // What clients name may lie beyond all calendars.
-    guard TradingDay.years.contains(year) else { return winterOffsetSeconds }
+    guard TradingDay.years.contains(year) else { return winter }
     // Both changes happen at 02:00 of the time in force: 02:00 winter, 01:00 winter time.
-    let begins = seconds(of: sunday(2, of: 3, in: year)) + 2 * 3600
-    let ends = seconds(of: sunday(1, of: 11, in: year)) + 3600
-    return (begins..<ends).contains(winterSeconds) ? summerOffsetSeconds : winterOffsetSeconds
-  }
-
-  private static func seconds(of day: TradingDay) -> Int64 {
-    Int64(day.daysSince1970) * Shanghai.secondsPerDay
+    let begins = winter.moment(on: sunday(2, of: 3, in: year), secondOfDay: 2 * 3600)
+    let ends = winter.moment(on: sunday(1, of: 11, in: year), secondOfDay: 3600)
+    return begins <= moment && moment < ends ? summer : winter
   }
 
   private static func sunday(_ count: Int, of month: Int, in year: Int) -> TradingDay {
@@ -40,22 +33,15 @@ public enum NewYork {
 
 extension Timestamp {
   /// The calendar day on a New York wall clock.
-  public var newYorkDay: TradingDay {
-    let local = seconds + NewYork.offsetSeconds(at: self)
-    return TradingDay(daysSince1970: Int32(local.flooredQuotient(Shanghai.secondsPerDay)))
-  }
+  public var newYorkDay: TradingDay { NewYork.clock(at: self).day(at: self) }
 
   /// Seconds since New York midnight, as its wall clock shows, 0…86399.
-  public var newYorkSecondOfDay: Int {
-    let local = seconds + NewYork.offsetSeconds(at: self)
-    return Int(local - local.flooredQuotient(Shanghai.secondsPerDay) * Shanghai.secondsPerDay)
-  }
+  public var newYorkSecondOfDay: Int { NewYork.clock(at: self).secondOfDay(at: self) }
 
   /// The moment a New York wall clock showed `newYorkSecondOfDay` on `day`. An hour that came twice
   /// is the second one, one that was skipped the hour before.
   public init(day: TradingDay, newYorkSecondOfDay secondOfDay: Int) {
-    let local = Int64(day.daysSince1970) * Shanghai.secondsPerDay + Int64(secondOfDay)
-    let guess = Timestamp(seconds: local - NewYork.winterOffsetSeconds)
-    self.init(seconds: local - NewYork.offsetSeconds(at: guess))
+    let guess = NewYork.winter.moment(on: day, secondOfDay: secondOfDay)
+    self = NewYork.clock(at: guess).moment(on: day, secondOfDay: secondOfDay)
   }
 }

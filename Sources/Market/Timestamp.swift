@@ -31,11 +31,6 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 }
 
 /// Shanghai keeps UTC+8 all year: its last daylight saving ended in September 1991.
-public enum Shanghai {
-  public static let offsetSeconds: Int64 = 8 * 3600
-  public static let secondsPerDay: Int64 = 86_400
-}
-
 extension Timestamp {
   /// The moment a Shanghai wall clock showed `secondOfDay` on `day`.
   public init(day: TradingDay, secondOfDay: Int) {

@@ -154,5 +154,5 @@ extension Array {
 
 extension Timestamp {
   /// The calendar day in UTC, by which `candle` is partitioned.
-  var utcDay: TradingDay { adding(seconds: -Shanghai.offsetSeconds).shanghaiDay }
+  var utcDay: TradingDay { MarketZone.utc.day(at: self) }
 }

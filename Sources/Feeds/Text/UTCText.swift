@@ -5,7 +5,8 @@ import Market
 extension Timestamp {
   /// The moment in UTC, with as many fraction digits as needed.
   var utcText: String {
-    // Shanghai's clock eight hours earlier shows what UTC's shows now.
-    String(adding(seconds: -Shanghai.offsetSeconds).description.dropLast(6)) + "Z"
+    // Shanghai's clock showed eight hours ago what UTC's shows now.
+    let ahead = Int64(LocalClock.mainlandChina.offsetSeconds)
+    return String(adding(seconds: -ahead).description.dropLast(6)) + "Z"
   }
 }
