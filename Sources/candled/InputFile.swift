@@ -10,34 +10,23 @@ enum InputFile {
 
   /// - Throws: `noInput` with the system's reason, `dataError` beyond `bytesMax`.
   static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-    if path == "-" { return try readAll(from: STDIN_FILENO, name: "standard input") }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(path, errorNumber: errno) }
-    defer { close(descriptor) }
-    return try readAll(from: descriptor, name: path)
-  }
-
-  private static func readAll(
-    from descriptor: Int32, name: String
-  ) throws(CommandFailure) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var block = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = Glibc.read(descriptor, &block, block.count)
-      if count == 0 { return bytes }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw unreadable(name, errorNumber: errno)
-      }
-      guard bytes.count + count <= bytesMax else {
-        throw CommandFailure(
-          status: .dataError, sentence: "\(name) is larger than \(bytesMax >> 20) MiB")
-      }
-      bytes += block.prefix(count)
+    let name = path == "-" ? "standard input" : path
+    guard let file = path == "-" ? fdopen(STDIN_FILENO, "r") : fopen(path, "re") else {
+      throw unreadable(name)
     }
+    defer { fclose(file) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax + 1) { room, count in
+      count = fread(room.baseAddress, 1, room.count, file)
+    }
+    guard ferror(file) == 0 else { throw unreadable(name) }
+    guard bytes.count <= bytesMax else {
+      throw CommandFailure(
+        status: .dataError, sentence: "\(name) is larger than \(bytesMax >> 20) MiB")
+    }
+    return bytes
   }
 
-  private static func unreadable(_ name: String, errorNumber: Int32) -> CommandFailure {
-    CommandFailure(status: .noInput, sentence: "cannot read \(name): \(reason(errorNumber))")
+  private static func unreadable(_ name: String) -> CommandFailure {
+    CommandFailure(status: .noInput, sentence: "cannot read \(name): \(reason(errno))")
   }
 }
