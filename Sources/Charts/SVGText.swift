@@ -89,14 +89,5 @@ struct SVGPath {
     append(height)
   }
 
-  private mutating func append(_ number: Int) {
-    if number < 0 { bytes.append(UInt8(ascii: "-")) }
-    let first = bytes.count
-    var rest = number.magnitude
-    repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    bytes[first...].reverse()
-  }
+  private mutating func append(_ number: Int) { bytes.append(contentsOf: String(number).utf8) }
 }

@@ -96,13 +96,11 @@ struct JournalDirectory: Sendable {
   /// Makes the folder, and those it lies in.
   func create() throws(JournalError) {
     if mkdir(path, 0o750) == 0 || errno == EEXIST { return }
-    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
-      throw .systemCall("make the journal folder \(path)", number: errno)
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try JournalDirectory(path: String(path[..<slash])).create()
+      if mkdir(path, 0o750) == 0 || errno == EEXIST { return }
     }
-    try JournalDirectory(path: String(path[..<slash])).create()
-    if mkdir(path, 0o750) != 0, errno != EEXIST {
-      throw .systemCall("make the journal folder \(path)", number: errno)
-    }
+    throw .systemCall("make the journal folder \(path)", number: errno)
   }
 
   /// Makes what was created, renamed or deleted in the folder survive a power cut.

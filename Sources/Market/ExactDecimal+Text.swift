@@ -40,11 +40,9 @@ extension ExactDecimal {
   /// Parses the whole of `text`, as `init(parsing:)` does its bytes.
   public init(_ text: String) throws(ExactDecimalError) {
     var text = text
-    let parsed: Result<ExactDecimal, ExactDecimalError> = text.withUTF8 { bytes in
-      do throws(ExactDecimalError) {
-        return .success(try ExactDecimal(parsing: UnsafeRawBufferPointer(bytes)))
-      } catch {
-        return .failure(error)
+    let parsed = text.withUTF8 { bytes in
+      Result { () throws(ExactDecimalError) in
+        try ExactDecimal(parsing: UnsafeRawBufferPointer(bytes))
       }
     }
     self = try parsed.get()
