@@ -94,13 +94,7 @@ extension CandleBook {
   /// The timers that are not carried out yet.
   private func timersDue(on day: TradingDay) -> ArraySlice<Timer> {
     let done = rules.hours.clock.second(of: timersDoneThrough, on: day)
-    var low = 0
-    var high = timers.count
-    while low < high {
-      let middle = (low + high) / 2
-      if timers[middle].secondOfDay <= done { low = middle + 1 } else { high = middle }
-    }
-    return timers[low...]
+    return timers[timers.partitioningIndex { $0.secondOfDay > done }...]
   }
 
   /// The first snapshot of a new market day: timers that lie behind it have nothing to decide. The

@@ -67,19 +67,9 @@ struct TimeAxis {
       let before = place * sessions.slotsPerDay
       return before + min(first, last)..<before + max(min(first, last) + 1, end)
     }
-    let first = firstPlace { $0.closedAt > gap.from }
-    let end = firstPlace { $0.openedAt >= gap.to }
+    let first = candles.partitioningIndex { $0.closedAt > gap.from }
+    let end = candles.partitioningIndex { $0.openedAt >= gap.to }
     return first < end ? first..<end : nil
-  }
-
-  /// Of the first candle for which it is true, as for all that follow.
-  private func firstPlace(where isBehind: (CandleRecord) -> Bool) -> Int {
-    var (low, high) = (0, candles.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if isBehind(candles[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 
   /// What the exchange's clock shows as a place begins.

@@ -25,7 +25,7 @@ enum SinaKlineOrder {
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: moments.count)
     for (index, moment) in moments.enumerated() {
-      let length = ends.partitioned { moments[$0] >= moment }
+      let length = ends.partitioningIndex { moments[$0] >= moment }
       previous[index] = length > 0 ? ends[length - 1] : nil
       if length == ends.count {
         ends.append(index)
@@ -45,17 +45,4 @@ enum SinaKlineOrder {
   private static let duplicate = RowFault(
     .duplicate, detail: "day: a second bar for the same interval")
   private static let backward = RowFault(.backwardStamp, detail: "day: out of order")
-}
-
-extension [Int] {
-  /// How many of the first elements do not satisfy `isBehind`, which holds for all others.
-  fileprivate func partitioned(_ isBehind: (Int) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
 }

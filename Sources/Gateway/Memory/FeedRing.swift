@@ -125,15 +125,3 @@ extension FeedUpdate {
   /// What the messages take, with what each costs beside its text.
   fileprivate var bytes: Int { messages.reduce(64) { $0 + $1.json.count + 64 } }
 }
-
-extension ArraySlice {
-  /// The first index whose element is in the second part of an ordered slice.
-  fileprivate func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
-    var (low, high) = (startIndex, endIndex)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

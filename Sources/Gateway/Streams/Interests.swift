@@ -19,12 +19,8 @@ struct PlaceSet: Equatable, Sendable {
   var isEmpty: Bool { places.isEmpty }
 
   func contains(_ place: SeriesPlace) -> Bool {
-    var (low, high) = (0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle] < place { low = middle + 1 } else { high = middle }
-    }
-    return low < places.count && places[low] == place
+    let index = places.partitioningIndex { $0 >= place }
+    return index < places.count && places[index] == place
   }
 
   mutating func formUnion(_ other: PlaceSet) {
