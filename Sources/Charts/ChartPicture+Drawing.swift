@@ -284,9 +284,9 @@ extension ChartPicture {
 extension ExactDecimal {
   /// `+0.32 +1.20%`
   fileprivate func change(from previous: ExactDecimal) -> String? {
-    guard let change = try? self - previous,
-      let percent = try? (change * ExactDecimal(100)).divided(by: previous, scale: 2)
-    else { return nil }
+    guard let change = try? self - previous, let percent = percentChange(from: previous) else {
+      return nil
+    }
     let sign = change.isNegative ? "" : "+"
     return "\(sign)\(change) \(sign)\(percent)%"
   }

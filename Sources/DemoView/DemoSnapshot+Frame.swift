@@ -51,7 +51,7 @@ extension DemoSnapshot {
   private func header(width: Int) -> StyledLine {
     let second = at.shanghaiSecondOfDay
     var line = StyledLine(" candled demo", style: .title)
-    line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", style: .label)
+    line.add("   \(at.shanghaiDay) \(at.shanghaiDay.weekdayName)", style: .label)
     line.add("  " + ClockText.second(second), style: .title)
     line.add("  " + phase.rawValue)
     var right = StyledLine(speed == 0 ? "no clock" : "\(speed)×", style: .title)

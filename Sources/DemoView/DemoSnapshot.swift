@@ -110,11 +110,8 @@ package struct DemoQuote: Sendable, Hashable {
     self.forming = forming
   }
 
-  /// Against the previous close, in per cent with two digits, half away from zero; nil where
-  /// nothing traded or there is nothing to compare with.
+  /// Against the previous close; nil where nothing traded or there is nothing to compare with.
   package var percentChange: ExactDecimal? {
-    guard !last.isZero, !previousClose.isZero else { return nil }
-    return try? ((last - previousClose) * ExactDecimal(100))
-      .divided(by: previousClose, scale: 2)
+    last.isZero ? nil : last.percentChange(from: previousClose)
   }
 }

@@ -23,7 +23,7 @@ package struct DemoSummary: Sendable {
   /// Plain lines, each with its line feed.
   package var text: String {
     let clock = ClockText.second(last.at.shanghaiSecondOfDay)
-    let day = "\(last.at.shanghaiDay) \(Figures.weekday(last.at.shanghaiDay))"
+    let day = "\(last.at.shanghaiDay) \(last.at.shanghaiDay.weekdayName)"
     let head =
       "demo of \(day), \(counted(last.instruments, "instrument")): ended at \(clock) after "
       + "\(seconds / 60) min \(seconds % 60) s"

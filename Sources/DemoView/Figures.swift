@@ -25,10 +25,6 @@ enum Figures {
     return "\(shown)/min"
   }
 
-  static func weekday(_ day: TradingDay) -> String {
-    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday - 1]
-  }
-
   private static func grouped(digits: String) -> String {
     let isNegative = digits.hasPrefix("-")
     let magnitude = isNegative ? digits.dropFirst() : Substring(digits)

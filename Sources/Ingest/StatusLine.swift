@@ -77,8 +77,9 @@ extension EngineReport {
     let isAuction = (Session.auctionOpen..<Session.morningOpen).contains(now.shanghaiSecondOfDay)
     if isAuction, next.shanghaiDay == now.shanghaiDay { return "opening auction" }
     let isNear = now.shanghaiDay.distance(to: next.shanghaiDay) < 7
+    let weekday = next.shanghaiDay.weekdayName
     let day = isNear ? "" : " \(next.shanghaiDay)"
-    return "market closed, next session \(next.weekdayName)\(day) \(next.clockMinute) Shanghai"
+    return "market closed, next session \(weekday)\(day) \(next.clockMinute) Shanghai"
   }
 
   /// - Parameter awaySince: since when the lease cannot be renewed.
@@ -99,11 +100,5 @@ extension EngineReport {
     }
     if status.journal.fault != nil { texts.append("cannot write to the journal") }
     return texts
-  }
-}
-
-extension Timestamp {
-  fileprivate var weekdayName: String {
-    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][shanghaiDay.weekday - 1]
   }
 }

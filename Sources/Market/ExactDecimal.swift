@@ -162,6 +162,11 @@ extension ExactDecimal {
       ExactDecimal.halfAwayFromZero(numerator, over: denominator), scale: places)
   }
 
+  /// The change in per cent of `previous`, with two places; nil where that is zero.
+  package func percentChange(from previous: ExactDecimal) -> ExactDecimal? {
+    try? ((self - previous) * ExactDecimal(100)).divided(by: previous, scale: 2)
+  }
+
   /// Rounded half away from zero to at most `places` behind the point.
   public func rounded(places: UInt8) -> ExactDecimal {
     if places >= scale { return self }

@@ -60,6 +60,11 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
 
   public var isWeekend: Bool { weekday >= 6 }
 
+  /// `Mon`
+  package var weekdayName: String {
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][weekday - 1]
+  }
+
   public static func < (left: TradingDay, right: TradingDay) -> Bool {
     left.daysSince1970 < right.daysSince1970
   }

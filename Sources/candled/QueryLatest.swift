@@ -63,9 +63,5 @@ extension Quote {
 
   var change: ExactDecimal? { lastTraded.flatMap { try? $0 - previousClose } }
 
-  /// With two digits, half away from zero.
-  var percentChange: ExactDecimal? {
-    guard let change, !previousClose.isZero else { return nil }
-    return try? (change * ExactDecimal(100)).divided(by: previousClose, scale: 2)
-  }
+  var percentChange: ExactDecimal? { lastTraded?.percentChange(from: previousClose) }
 }
