@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Ledgers
 import Market
 import PaperTrading
 

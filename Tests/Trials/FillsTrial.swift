@@ -1,4 +1,4 @@
-import ExchangeSimulator
+import Ledgers
 import Market
 
 /// Orders on paper against a real book: what the model calls certain is never more than what the

@@ -1,3 +1,5 @@
+import ExchangeSimulator
+
 /// Seeded orders and cancellations of a whole market in one instrument, driven by the public book
 /// alone: whoever replays its events into another book sees the same market act there.
 package struct OrderFlow: Sendable {
