@@ -199,10 +199,14 @@ let package = Package(
       swiftSettings: strict),
     // Where a test runs.
     .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
+    // The simulated exchange as tests need it: all upstreams, keys and quotas, faults on order.
+    .target(
+      name: "TestExchange", dependencies: ["Market", "ExchangeSimulator", "CLinux"],
+      path: "Tests/TestExchange", swiftSettings: quick),
     // What a simulated day must have become: the judges of whoever watched it.
     .target(
-      name: "Ledgers", dependencies: ["Market", "ExchangeSimulator"], path: "Tests/Ledgers",
-      swiftSettings: quick),
+      name: "Ledgers", dependencies: ["Market", "ExchangeSimulator", "TestExchange"],
+      path: "Tests/Ledgers", swiftSettings: quick),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
       name: "candled-bench",
@@ -211,7 +215,8 @@ let package = Package(
         "Commits", "Store",
         "Ingest",
         "Operations",
-        "ExchangeSimulator", "Ledgers", "CandledClient", "AppStore", "PaperTrading", "Broker",
+        "ExchangeSimulator", "TestExchange", "Ledgers", "CandledClient", "AppStore",
+        "PaperTrading", "Broker",
         "Charts",
         "Gateway",
         "Platform", "CPostgres", "CLinux", "TestSupport", log,
@@ -229,7 +234,8 @@ let package = Package(
         "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Reader", "Commits", "Store", "Operations",
         "Ingest",
-        "ExchangeSimulator", "Ledgers", "CandledClient", "PaperTrading", "Alerts", "AppStore",
+        "ExchangeSimulator", "TestExchange", "Ledgers", "CandledClient", "PaperTrading", "Alerts",
+        "AppStore",
         "Platform", "CPostgres", "CLinux",
         "TestSupport", log,
       ],
@@ -263,7 +269,8 @@ let package = Package(
     tests(
       "TransportTests",
       [
-        "Market", "Polling", "Transport", "ExchangeSimulator", "Ledgers", "Platform", "Hostile",
+        "Market", "Polling", "Transport", "ExchangeSimulator", "TestExchange", "Ledgers",
+        "Platform", "Hostile",
         "TestSupport", "TestTraits",
       ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
@@ -278,14 +285,16 @@ let package = Package(
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Feeds", "Operations", "Platform", "TestSupport"]),
     tests(
-      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"]),
+      "ExchangeSimulatorTests",
+      ["Market", "ExchangeSimulator", "TestExchange", "Ledgers", "TestSupport"]),
     tests(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
-        "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform",
+        "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "TestExchange", "Ledgers",
+        "Platform",
         "Trials", "Hostile", "TestSupport", "TestTraits", log,
       ]),
     tests(
@@ -297,7 +306,8 @@ let package = Package(
     .testTarget(
       name: "CandledTests",
       dependencies: [
-        "Market", "Journal", "Store", "TerminalView", "DemoView", "ExchangeSimulator", "Ledgers",
+        "Market", "Journal", "Store", "TerminalView", "DemoView", "ExchangeSimulator",
+        "TestExchange", "Ledgers",
         "Platform", "TestSupport", "TestTraits",
       ],
       exclude: ["Golden"], swiftSettings: strict),

@@ -2,14 +2,14 @@
 /// integers, no strings in between.
 ///
 /// It must never write past its room: that is a bug of the caller's bound, and it traps.
-struct ByteCursor: ~Copyable {
+package struct ByteCursor: ~Copyable {
   private let base: UnsafeMutablePointer<UInt8>
   private let room: Int
-  private(set) var written = 0
+  package private(set) var written = 0
 
   let comma = UInt8(ascii: ",")
 
-  init(_ buffer: UnsafeMutableRawBufferPointer, start: Int, limit: Int) {
+  package init(_ buffer: UnsafeMutableRawBufferPointer, start: Int, limit: Int) {
     precondition(start >= 0 && limit <= buffer.count && start < limit, "no room for a line")
     room = limit - start
     guard let address = buffer.assumingMemoryBound(to: UInt8.self).baseAddress else {
@@ -19,22 +19,22 @@ struct ByteCursor: ~Copyable {
   }
 
   @inline(__always)
-  mutating func write(_ byte: UInt8) {
+  package mutating func write(_ byte: UInt8) {
     precondition(written < room, "a line outgrew its room")
     base[written] = byte
     written += 1
   }
 
-  mutating func write(_ bytes: [UInt8]) {
+  package mutating func write(_ bytes: [UInt8]) {
     for byte in bytes { write(byte) }
   }
 
-  mutating func write(_ text: StaticString) {
+  package mutating func write(_ text: StaticString) {
     for place in 0..<text.utf8CodeUnitCount { write(text.utf8Start[place]) }
   }
 
   @inline(__always)
-  mutating func write(whole: Int64) {
+  package mutating func write(whole: Int64) {
     precondition(whole >= 0 && written + 20 <= room, "a line outgrew its room")
     var rest = UInt64(whole)
     var end = written + ByteCursor.digits(rest)
@@ -58,7 +58,7 @@ struct ByteCursor: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func write(fraction: Int64, digits: Int) {
+  package mutating func write(fraction: Int64, digits: Int) {
     precondition(written + digits < room, "a line outgrew its room")
     write(UInt8(ascii: "."))
     var rest = fraction
@@ -81,16 +81,6 @@ struct ByteCursor: ~Copyable {
     write(fraction: cents % 100, digits: 2)
   }
 
-  /// A number with so many decimals, which may be negative.
-  mutating func write(units: Int64, digits: Int) {
-    if units < 0 { write(UInt8(ascii: "-")) }
-    let scale = ByteCursor.powers[digits]
-    write(whole: abs(units) / scale)
-    if digits > 0 { write(fraction: abs(units) % scale, digits: digits) }
-  }
-
-  private static let powers: [Int64] = [1, 10, 100, 1000, 10_000]
-
   /// `HH:MM:SS`.
   mutating func write(clock second: Int) {
     write(pair: second / 3600)
@@ -100,14 +90,7 @@ struct ByteCursor: ~Copyable {
     write(pair: second % 60)
   }
 
-  /// `HHMMSS`.
-  mutating func write(compactClock second: Int) {
-    write(pair: second / 3600)
-    write(pair: second / 60 % 60)
-    write(pair: second % 60)
-  }
-
-  private mutating func write(pair: Int) {
+  package mutating func write(pair: Int) {
     write(UInt8(ascii: "0") + UInt8(pair / 10))
     write(UInt8(ascii: "0") + UInt8(pair % 10))
   }

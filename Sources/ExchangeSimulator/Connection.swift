@@ -52,60 +52,10 @@ struct Connection {
   /// False if the connection is over.
   private func deliver(_ response: SimulatedResponse, keepsAlive: Bool) -> Bool {
     let head = response.head(keepsAlive: keepsAlive)
-    let isDelivered: Bool
-    switch response.delivery {
-    case .whole:
-      isDelivered = Socket.send(socket, bytes: head + response.body)
-    case .slow(let bytesPerSecond):
-      isDelivered =
-        Socket.send(socket, bytes: head) && trickle(response.body, bytesPerSecond: bytesPerSecond)
-    case .cut(let bytes):
-      _ = Socket.send(socket, bytes: head + response.body.prefix(bytes))
-      return false
-    case .reset:
-      Socket.resetOnClose(socket)
-      return false
-    case .never:
-      Socket.waitForHangUp(socket)
-      return false
-    case .wire(let script):
-      let isDelivered = perform(script, body: response.body) && script.deliversBody
-      if !isDelivered, let ticket = response.ticket { undelivered(ticket) }
-      return false
-    }
+    let isDelivered =
+      response.delivery?.deliver(response, head: head, on: socket)
+      ?? Socket.send(socket, bytes: head + response.body)
     if !isDelivered, let ticket = response.ticket { undelivered(ticket) }
-    return isDelivered
-  }
-
-  /// False if the client was gone before the end.
-  private func perform(_ script: WireScript, body: [UInt8]) -> Bool {
-    for step in script.steps {
-      switch step {
-      case .send(let bytes): guard Socket.send(socket, bytes: bytes) else { return false }
-      case .sendBody: guard Socket.send(socket, bytes: body) else { return false }
-      case .sendEndlessly(let bytes): while Socket.send(socket, bytes: bytes) {}
-      case .trickle(let bytes, let milliseconds):
-        for byte in bytes {
-          guard Socket.send(socket, bytes: [byte]) else { return false }
-          if Socket.hangsUp(socket, within: milliseconds) { return false }
-        }
-      case .hold: Socket.waitForHangUp(socket)
-      case .reset: Socket.resetOnClose(socket)
-      }
-    }
-    return true
-  }
-
-  /// Ten portions a second.
-  private func trickle(_ body: [UInt8], bytesPerSecond: Int) -> Bool {
-    let portion = max(bytesPerSecond / 10, 1)
-    var start = 0
-    while start < body.count {
-      let end = min(start + portion, body.count)
-      guard Socket.send(socket, bytes: Array(body[start..<end])) else { return false }
-      start = end
-      if start < body.count, Socket.hangsUp(socket, within: 100) { return false }
-    }
-    return true
+    return isDelivered && response.delivery?.keepsConnection ?? true
   }
 }

@@ -26,12 +26,12 @@ package final class ExchangeServer: Sendable {
   ///   - protocols: what it speaks, each with its own options.
   ///   - from: the day of `history` that is lived through first, those before it being past; its
   ///     first day if nil.
-  ///   - observing: who watches a day that is about to begin; read it with `withObserver(of:)`.
+  ///   - observing: who watches a day that is about to begin.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
   package convenience init(
     history: SimulatedHistory, protocols: [any UpstreamProtocol], from day: TradingDay? = nil,
-    clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
+    clock: MarketClock = .request, faults: (any FaultSource)? = nil,
     observing: @escaping DayObservers.Choice = { _ in nil }, port: UInt16 = 0
   ) throws(SimulatorError) {
     let exchange = SimulatedExchange(
@@ -67,41 +67,12 @@ package final class ExchangeServer: Sendable {
     }
   }
 
-  /// Orders a fault while serving.
-  package func order(_ fault: Fault) {
-    shared.withLock { $0.upstreams.exchange.faults.add(fault) }
+  /// Reads or changes what it serves. Nobody is answered meanwhile.
+  package func withUpstreams<Result>(
+    _ body: (inout SimulatedUpstreams) throws -> Result
+  ) rethrows -> Result {
+    try shared.withLock { try body(&$0.upstreams) }
   }
-
-  /// Ends all faults on order.
-  package func cancelFaults() {
-    shared.withLock { $0.upstreams.exchange.faults.removeAll() }
-  }
-
-  package var requestsAnswered: Int { shared.withLock { $0.upstreams.exchange.requestsAnswered } }
-
-  /// Reads who watched a day so far, the first one that was lived through if nil; nil if nobody
-  /// did. Nobody is answered meanwhile.
-  package func withObserver<Result>(
-    of day: TradingDay? = nil, _ body: (any DayObserver) throws -> Result
-  ) rethrows -> Result? {
-    try shared.withLock { shared in
-      let byDay = shared.upstreams.exchange.observers.byDay
-      return try (day ?? byDay.keys.min()).flatMap { byDay[$0] }.map(body)
-    }
-  }
-
-  /// A protocol with what it counted so far; nil if it is not spoken here.
-  package func spoken<Protocol: UpstreamProtocol>(_ type: Protocol.Type) -> Protocol? {
-    shared.withLock { $0.upstreams.spoken(type) }
-  }
-
-  /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
-  package func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {
-    shared.withLock { $0.upstreams.exchange.timeline.history.trueLedger(on: day, until: moment) }
-  }
-
-  /// The furthest the day has come.
-  package var now: Timestamp { shared.withLock { $0.upstreams.exchange.timeline.front.now } }
 }
 
 extension ExchangeServer {

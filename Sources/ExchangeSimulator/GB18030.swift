@@ -3,9 +3,9 @@ import Glibc
 /// Chinese text to the bytes the exchange sends, by glibc's iconv(3).
 ///
 /// Used once a roster and for the ban page: nothing here is fast.
-enum GB18030 {
+package enum GB18030 {
   /// - Throws: `SimulatorError` if this system has no GB18030 converter or `text` no such bytes.
-  static func encoded(_ text: String) throws(SimulatorError) -> [UInt8] {
+  package static func encoded(_ text: String) throws(SimulatorError) -> [UInt8] {
     guard let bytes = converted(Array(text.utf8), to: "GB18030", from: "UTF-8") else {
       throw SimulatorError(.noConverter, sentence: "iconv cannot make GB18030 here")
     }
@@ -37,7 +37,7 @@ enum GB18030 {
 
 extension GB18030 {
   /// A whole body as UTF-8; nil if it is no GB18030 or this system has no converter.
-  static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
+  package static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
     converted(body, to: "UTF-8", from: "GB18030")
   }
 }

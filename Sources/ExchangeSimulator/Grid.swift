@@ -57,7 +57,7 @@ package enum Grid {
 }
 
 /// `HH:MM:SS` of a second of the day.
-func clockText(_ second: Int) -> String {
+package func clockText(_ second: Int) -> String {
   [second / 3600, second / 60 % 60, second % 60]
     .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
 }

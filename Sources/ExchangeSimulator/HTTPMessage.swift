@@ -3,9 +3,9 @@
 package struct SimulatedRequest: Sendable {
   var method: String
   /// Path and query exactly as sent, without the host.
-  var target: String
+  package var target: String
   /// Names in lower case.
-  var headers: [String: String]
+  package var headers: [String: String]
 
   var keepsAlive: Bool { headers["connection"]?.lowercased() != "close" }
 
@@ -39,41 +39,49 @@ package struct SimulatedRequest: Sendable {
   }
 }
 
+/// A way of a connection to treat an answer that no honest server has.
+package protocol ResponseDelivery: Sendable {
+  /// Whether the connection serves another request.
+  var keepsConnection: Bool { get }
+
+  /// - Returns: whether the client has the body, if it read to the end.
+  func deliver(_ response: SimulatedResponse, head: [UInt8], on socket: Int32) -> Bool
+}
+
 /// An answer and how it is to be delivered.
 package struct SimulatedResponse: Sendable {
-  /// The ways a connection can treat an answer.
-  package enum Delivery: Sendable, Equatable {
-    case whole
-    case slow(bytesPerSecond: Int)
-    /// The promised length never arrives: the connection closes after so many bytes of the body.
-    case cut(afterBytes: Int)
-    /// A TCP reset instead of an answer.
-    case reset
-    /// Nothing at all until the client gives up.
-    case never
-    case wire(WireScript)
-  }
-
-  package var status = 200
-  var contentType = "application/javascript; charset=GB18030"
+  package var status: Int
+  package var contentType = "application/javascript; charset=GB18030"
   package var body: [UInt8]
-  package var delivery = Delivery.whole
+  /// nil: whole, and at once.
+  package var delivery: (any ResponseDelivery)?
   package var retryAfterSeconds: Int?
-  var headers: [String] = []
+  /// Further headers, each `Name: value`.
+  package var headers: [String] = []
   /// What the observer noted about it; withdrawn if it cannot be delivered.
   package var ticket: ResponseTicket?
 
-  static func text(_ status: Int, _ text: String) -> SimulatedResponse {
+  package init(status: Int = 200, body: [UInt8]) {
+    self.status = status
+    self.body = body
+  }
+
+  package static func text(_ status: Int, _ text: String) -> SimulatedResponse {
     var response = SimulatedResponse(status: status, body: Array(text.utf8))
     response.contentType = "text/plain"
     return response
   }
 
-  static func page(_ status: Int, _ sentence: String) -> SimulatedResponse {
-    let html = "<html><head><title>\(sentence)</title></head><body>\(sentence)</body></html>\n"
-    var response = SimulatedResponse(
-      status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8))
-    response.contentType = "text/html; charset=GBK"
+  package static func json(_ body: [UInt8]) -> SimulatedResponse {
+    var response = SimulatedResponse(body: body)
+    response.contentType = "application/json; charset=utf-8"
+    return response
+  }
+
+  /// Without a character set.
+  static func bareJSON(_ status: Int, _ text: String) -> SimulatedResponse {
+    var response = SimulatedResponse(status: status, body: Array(text.utf8))
+    response.contentType = "application/json"
     return response
   }
 

@@ -2,15 +2,15 @@ import Market
 
 /// The ten levels of the book as every source shows them: the bids from the best, then the asks.
 extension InstrumentState {
-  struct Level {
+  package struct Level {
     /// Shares.
-    var volume: Int64 = 0
-    var price: Int64 = 0
+    package var volume: Int64 = 0
+    package var price: Int64 = 0
   }
 
-  typealias Levels = InlineArray<10, Level>
+  package typealias Levels = InlineArray<10, Level>
 
-  func levels(_ traits: Traits) -> Levels {
+  package func levels(_ traits: Traits) -> Levels {
     switch book.kind {
     case .none: Levels(repeating: Level())
     case .auction: auctionLevels()

@@ -25,7 +25,7 @@ package struct MarketTimeline: Sendable {
 
   /// Shows the market as of `moment` to `reader`. `observers` see each step of a day once,
   /// whatever is shown again later.
-  mutating func show<Result>(
+  package mutating func show<Result>(
     at moment: Timestamp, watchedBy observers: DayObservers,
     to reader: (inout SimulatedMarket) -> Result
   ) -> Result {
@@ -136,7 +136,7 @@ package final class DayObservers {
   }
 
   /// nil if nobody watches that day.
-  func observer(of market: SimulatedMarket) -> (any DayObserver)? { byDay[market.day] }
+  package func observer(of market: SimulatedMarket) -> (any DayObserver)? { byDay[market.day] }
 
   package func withdraw(_ ticket: ResponseTicket) { byDay[ticket.day]?.withdraw(ticket) }
 }

@@ -1,9 +1,9 @@
 /// The target of a request taken apart: the path, and the query's values without their escapes.
-struct RequestTarget {
-  let path: Substring
+package struct RequestTarget {
+  package let path: Substring
   private let values: [String: String]
 
-  init(_ target: String) {
+  package init(_ target: String) {
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = parts[0]
     var values: [String: String] = [:]
@@ -15,13 +15,13 @@ struct RequestTarget {
     self.values = values
   }
 
-  subscript(name: String) -> String? { values[name] }
+  package subscript(name: String) -> String? { values[name] }
 
   /// The cache buster, milliseconds since 1970: `rn` or `_`.
-  var milliseconds: Int64? { (self["rn"] ?? self["_"]).flatMap { Int64($0) } }
+  package var milliseconds: Int64? { (self["rn"] ?? self["_"]).flatMap { Int64($0) } }
 
   /// `%2C` as a comma, `+` as a space; an escape that is none stays as it is.
-  static func unescaped(_ text: Substring) -> String {
+  package static func unescaped(_ text: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
     while let byte = rest.popFirst() {

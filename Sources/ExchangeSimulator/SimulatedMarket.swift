@@ -164,7 +164,7 @@ extension SimulatedMarket {
   }
 
   /// The same market without its written lines, for keeping many.
-  func withoutLines() -> SimulatedMarket {
+  package func withoutLines() -> SimulatedMarket {
     var copy = self
     copy.lineTable.forget()
     return copy

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// The few socket calls the server needs, on plain descriptors.
-enum Socket {
+package enum Socket {
   private static let backlog: Int32 = 128
 
   /// A listening socket on 127.0.0.1 and its port.
@@ -57,7 +57,7 @@ enum Socket {
   }
 
   /// False when the other side is gone.
-  static func send(_ socket: Int32, bytes: [UInt8]) -> Bool {
+  package static func send(_ socket: Int32, bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var sent = 0
       while sent < buffer.count {
@@ -74,26 +74,11 @@ enum Socket {
     }
   }
 
-  /// Waits so long, and tells whether the other side hung up meanwhile.
-  static func hangsUp(_ socket: Int32, within milliseconds: Int32) -> Bool {
-    var watched = pollfd(fd: socket, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
-    return poll(&watched, 1, milliseconds) > 0
-  }
-
-  static func waitForHangUp(_ socket: Int32) {
-    while !hangsUp(socket, within: 60_000) {}
-  }
-
-  /// The close that follows sends RST and drops what was not sent.
-  static func resetOnClose(_ socket: Int32) {
-    set(socket, level: SOL_SOCKET, option: SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))
-  }
-
   static func shutdown(_ socket: Int32) { Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
 
   static func close(_ socket: Int32) { _ = Glibc.close(socket) }
 
-  private static func set<Value: BitwiseCopyable>(
+  package static func set<Value: BitwiseCopyable>(
     _ socket: Int32, level: Int32, option: Int32, to value: Value
   ) {
     var value = value

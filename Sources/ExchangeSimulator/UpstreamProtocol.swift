@@ -35,18 +35,17 @@ package struct SimulatedUpstreams {
   }
 }
 
-/// Everything behind the protocols: the markets, the faults on order and the record of what was
-/// served.
+/// Everything behind the protocols: the markets, and who watches and disturbs what is served.
 package struct SimulatedExchange {
   package var timeline: MarketTimeline
-  package var faults: FaultPlan
+  package var faultSource: (any FaultSource)?
   package let observers: DayObservers
   package var clock: MarketClock
   /// Latest moment asked for; the answer to a request that names none.
-  var latest: Timestamp
-  var requestsAnswered = 0
-  /// Days that its calendar file gains; nil where it stays as it is.
-  package var laterDays: LaterDays?
+  private var latest: Timestamp
+  package fileprivate(set) var requestsAnswered = 0
+  /// Days that its calendar file has gained at a moment.
+  package var laterDays: @Sendable (Timestamp) -> [TradingDay] = { _ in [] }
 
   /// - Parameters:
   ///   - from: the day of `history` that is lived through first, those before it being past; its
@@ -54,7 +53,7 @@ package struct SimulatedExchange {
   ///   - observing: who watches a day that is about to begin.
   package init(
     _ history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock,
-    faults: FaultPlan = FaultPlan(), observing: @escaping DayObservers.Choice = { _ in nil }
+    faults: (any FaultSource)? = nil, observing: @escaping DayObservers.Choice = { _ in nil }
   ) {
     var history = history
     let market = history.market(on: day ?? history.days[0])
@@ -62,7 +61,7 @@ package struct SimulatedExchange {
     observers.begin(market)
     timeline = MarketTimeline(history, beginning: market)
     self.clock = clock
-    self.faults = faults
+    faultSource = faults
     latest = timeline.front.now
   }
 
@@ -70,7 +69,7 @@ package struct SimulatedExchange {
   private static let millisecondsKnown: ClosedRange<Int64> = 0...7_258_118_400_000
 
   /// What time it is for a request that says `milliseconds` since 1970, or nothing.
-  mutating func moment(requested milliseconds: Int64?) -> Timestamp {
+  package mutating func moment(requested milliseconds: Int64?) -> Timestamp {
     let moment: Timestamp
     switch clock {
     case .function(let now): moment = now()
@@ -82,6 +81,13 @@ package struct SimulatedExchange {
     }
     latest = max(latest, moment)
     return moment
+  }
+
+  /// As `FaultSource` says.
+  package mutating func faults(on upstream: UpstreamName, at moment: Timestamp, symbols: [Symbol]?)
+    -> (any ResponseFaults)?
+  {
+    faultSource?.faults(on: upstream, at: moment, symbols: symbols)
   }
 }
 

@@ -21,14 +21,14 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Run a simulated market day into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, a simulated exchange on loopback with the protocols of all \
-      sources, and the whole daemon between them, faster than a real day. It needs no network \
-      and no keys. The days behind it are filled in first, as `candled backfill` does it: day \
-      candles and factors of all of them, minutes of the last five; with a dividend, a split, a \
-      suspension, a listing and a delisting among them. Then the day begins, with the bars of \
-      New York's last session; after the close, K-lines confirm its minutes. It ends with the \
-      simulated day or with Ctrl-C and saves what is pending; the exit status is 75 if something \
-      was not saved.
+      Starts a private PostgreSQL, a simulated exchange on loopback with the protocols of the \
+      sources it polls, and the whole daemon between them, faster than a real day. It needs no \
+      network and no keys. The days behind it are filled in first, as `candled backfill` does \
+      it: day candles and factors of all of them, minutes of the last five; with a dividend, a \
+      split, a suspension, a listing and a delisting among them. Then the day begins, with the \
+      bars of New York's last session; after the close, K-lines confirm its minutes. It ends \
+      with the simulated day or with Ctrl-C and saves what is pending; the exit status is 75 if \
+      something was not saved.
       """,
       examples: [
         "candled-demo": "300 instruments at 60 times the speed",

@@ -7,6 +7,7 @@ import Candles
 import ExchangeSimulator
 import Feeds
 import Market
+import TestExchange
 
 let candlesSection = BenchSection(
   name: "candles", title: "CandleBook, 5,400 instruments, every sweep of 20 minutes from 09:30"

@@ -8,6 +8,7 @@
 import ExchangeSimulator
 import Glibc
 import Market
+import TestExchange
 
 let footprintSection = BenchSection(
   name: "footprint", title: "candled run: a day of 5,400 instruments at a 3 s cadence"

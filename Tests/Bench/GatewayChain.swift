@@ -13,6 +13,7 @@ import Market
 import Operations
 import Platform
 import Postgres
+import TestExchange
 import TestSupport
 
 func gatewayChain() async throws {

@@ -10,6 +10,7 @@ import Ingest
 import Logging
 import Market
 import Operations
+import TestExchange
 import TestSupport
 
 let latencySection = BenchSection(

@@ -5,6 +5,7 @@ import Glibc
 import Ledgers
 import Market
 import Postgres
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -5,6 +5,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Alpaca's bars over a raw socket.
 @Suite struct AlpacaTests {

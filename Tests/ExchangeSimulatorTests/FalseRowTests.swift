@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 @Suite struct FalseRowTests {
   /// A day polled at every publication, with false rows on one instrument in two.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Each fault, seen from the other end of a socket.
 @Suite struct FaultTests {

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import TestExchange
 
 /// What the tests of the simulator share: a day, its clock, and lines taken apart.
 enum Fixture {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Many days of one market, and what lies behind a moment of them.
 @Suite struct HistoryTests {

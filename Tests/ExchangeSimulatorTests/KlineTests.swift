@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Sina's K-lines, byte by byte and against the truth.
 @Suite struct KlineTests {

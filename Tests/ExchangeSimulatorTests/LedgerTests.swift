@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 @Suite struct LedgerTests {
   /// A day polled at every publication from 09:00 to 15:40, except where `isSilent`.

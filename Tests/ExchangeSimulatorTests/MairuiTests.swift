@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Mairui's lists, its licences and the ways it says no.
 @Suite struct MairuiTests {

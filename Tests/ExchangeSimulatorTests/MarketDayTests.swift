@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import TestExchange
 
 @Suite struct MarketDayTests {
   private static let clocks = [

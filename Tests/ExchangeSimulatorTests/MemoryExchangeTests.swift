@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 @Suite struct MemoryExchangeTests {
   private static let referer = ["referer": "https://finance.sina.com.cn/"]

@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Sina's calendar, factors and node lists.
 @Suite struct ReferenceTests {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// What is observable of a day that one source showed for a while and another for the rest.
 @Suite struct RefreshedLedgerTests {

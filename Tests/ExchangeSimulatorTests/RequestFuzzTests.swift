@@ -4,6 +4,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// Questions nobody should ask: every one is answered, and the next good one as if nothing was.
 @Suite struct RequestFuzzTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// The server over a raw socket.
 @Suite struct ServerTests {

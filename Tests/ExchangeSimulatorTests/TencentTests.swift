@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExchangeSimulator
 @testable import Ledgers
+@testable import TestExchange
 
 /// docs/sources/tencent.md, line by line.
 @Suite struct TencentTests {

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import TestExchange
 
 /// docs/sources/sina.md, line by line.
 @Suite struct WireFormatTests {

@@ -3,6 +3,7 @@ import Feeds
 import Logging
 import Market
 import Polling
+import TestExchange
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Ingest
 import Market
+import TestExchange
 import TestSupport
 import Testing
 import Trials

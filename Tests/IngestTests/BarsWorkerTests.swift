@@ -6,6 +6,7 @@ import Ledgers
 import Market
 import Polling
 import Store
+import TestExchange
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Feeds
 import Ledgers
 import Market
+import TestExchange
 
 /// A sound simulated market as the sources' checks see it at some moments: each response is
 /// made once, and then judged as it is or rewritten.

@@ -5,6 +5,7 @@ import Journal
 import Market
 import Operations
 import Polling
+import TestExchange
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Journal
 import Market
+import TestExchange
 import Testing
 import Trials
 

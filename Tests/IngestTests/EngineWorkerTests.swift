@@ -9,6 +9,7 @@ import Platform
 import Polling
 import Postgres
 import Store
+import TestExchange
 import TestSupport
 import Testing
 import Transport

@@ -7,6 +7,7 @@ import Market
 import Operations
 import Polling
 import Store
+import TestExchange
 import TestSupport
 import Testing
 

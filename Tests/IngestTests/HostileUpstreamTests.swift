@@ -7,6 +7,7 @@ import Logging
 import Market
 import Polling
 import Store
+import TestExchange
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import Journal
 import Market
 import Polling
 import Synchronization
+import TestExchange
 import TestSupport
 
 @testable import Postgres

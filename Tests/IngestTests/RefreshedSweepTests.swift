@@ -4,6 +4,7 @@ import Feeds
 import Journal
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

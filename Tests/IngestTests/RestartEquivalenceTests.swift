@@ -3,6 +3,7 @@ import Ingest
 import Journal
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import Testing
 import Trials

@@ -8,6 +8,7 @@ import Operations
 import Platform
 import Postgres
 import Store
+import TestExchange
 import Testing
 
 @testable import Journal

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Feeds
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

@@ -7,6 +7,7 @@ import Market
 import Platform
 import Polling
 import Store
+import TestExchange
 import TestSupport
 
 @testable import Ingest

@@ -4,6 +4,7 @@ import Market
 import Platform
 import Polling
 import Store
+import TestExchange
 import Testing
 import Transport
 

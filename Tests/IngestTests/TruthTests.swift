@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Ledgers
 import Market
+import TestExchange
 import TestTraits
 import Testing
 import Trials

@@ -5,6 +5,7 @@ import Journal
 import Ledgers
 import Market
 import Polling
+import TestExchange
 import Testing
 
 @testable import Ingest

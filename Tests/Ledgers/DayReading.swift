@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// One instrument's day read back from what was seen of it.
 ///

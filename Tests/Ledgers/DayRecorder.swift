@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// Watches a simulated day for the ledgers: every trade, every state a line had, and what of it was
 /// served to whom.
@@ -72,7 +73,7 @@ extension DayRecorder {
 
   package func observed(_ lines: ServedLines, of market: SimulatedMarket) -> ResponseTicket {
     let stamps =
-      lines.refreshed?.stamps
+      (lines.refreshed as? RefreshedLines.Response)?.stamps
       ?? lines.places.map { place in
         let state = market.states[Int(place)]
         return state.isPreviousSession ? 0 : state.stamp

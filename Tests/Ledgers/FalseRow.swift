@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// Rows that are wrong and look right: each stands in one answer, with a stamp that is new and
 /// valid, and is followed by honest ones.

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// Which instruments get false rows on a day, when, and of which kind. A function of (plan, day,
 /// what was served before).

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// The ledgers against what somebody else made of the day: every difference a readable line.
 

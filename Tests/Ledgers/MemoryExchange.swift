@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// The simulated exchange without a socket: the same answers, asked for directly, at a moment the
 /// caller names. For days run in memory.
@@ -29,7 +30,7 @@ package struct MemoryExchange {
     var exchange = SimulatedExchange(
       history, from: day, clock: .request, faults: faults,
       observing: DayRecorder.everyDay(recordsEveryDay))
-    exchange.laterDays = laterDays
+    if let laterDays { exchange.laterDays = { laterDays.days(at: $0) } }
     upstreams = SimulatedUpstreams(exchange, protocols: allProtocols(mairui, alpaca))
   }
 
@@ -43,17 +44,15 @@ package struct MemoryExchange {
     let whole = Response(
       status: response.status, body: response.body, retryAfterSeconds: response.retryAfterSeconds,
       ticket: response.ticket)
-    switch response.delivery {
-    case .whole, .slow: return whole
-    case .wire(let script) where script.deliversBody: return whole
-    case .cut, .reset, .never, .wire:
-      if let ticket = response.ticket { upstreams.exchange.observers.withdraw(ticket) }
-      return nil
+    guard let delivery = response.delivery as? FaultyDelivery, !delivery.deliversBody else {
+      return whole
     }
+    if let ticket = response.ticket { upstreams.exchange.observers.withdraw(ticket) }
+    return nil
   }
 
   /// Orders a fault from now on.
-  package mutating func order(_ fault: Fault) { upstreams.exchange.faults.add(fault) }
+  package mutating func order(_ fault: Fault) { upstreams.exchange.order(fault) }
 
   /// What was served on a day; nil if nobody recorded it.
   package func recorder(of day: TradingDay) -> DayRecorder? {
@@ -61,10 +60,10 @@ package struct MemoryExchange {
   }
 
   package var mairuiLedger: MairuiLedger {
-    upstreams.spoken(MairuiProtocol.self)?.ledger ?? MairuiLedger()
+    upstreams.spoken(LicensedMairui.self)?.ledger ?? MairuiLedger()
   }
   package var alpacaRequests: AlpacaRequests {
-    upstreams.spoken(AlpacaProtocol.self)?.requests ?? AlpacaRequests()
+    upstreams.spoken(KeyedAlpaca.self)?.requests ?? AlpacaRequests()
   }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.

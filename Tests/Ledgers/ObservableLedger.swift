@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// What the answers that were served determine, and nothing more: the candles, gaps and
 /// certificates a perfect daemon must have written.

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import TestExchange
 
 /// Who saw what: for each group of instruments ever asked for together, the answers it got.
 ///
@@ -47,7 +48,7 @@ struct ObservationLog {
 
   /// - Parameter stamps: of the lines, in their order; 0 for one of another day.
   mutating func record(_ lines: ServedLines, stamps: [Int32], asOf: Int32) -> Int32 {
-    let refreshed = lines.refreshed
+    let refreshed = lines.refreshed as? RefreshedLines.Response
     let group = intern(Group(places: lines.places, refreshed: refreshed?.lines))
     var watermark: Int32 = 0
     sequence += 1

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// One instrument as it was seen in one answer.
 struct Observation {

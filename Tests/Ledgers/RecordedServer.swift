@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// The simulated exchange as the tests want it: with all protocols, and ledgers of what it served.
 extension ExchangeServer {
@@ -44,11 +45,11 @@ extension ExchangeServer {
   }
 
   /// Who asked Mairui how often, so far.
-  package var mairuiLedger: MairuiLedger { spoken(MairuiProtocol.self)?.ledger ?? MairuiLedger() }
+  package var mairuiLedger: MairuiLedger { spoken(LicensedMairui.self)?.ledger ?? MairuiLedger() }
 
   /// Who asked Alpaca how often, so far.
   package var alpacaRequests: AlpacaRequests {
-    spoken(AlpacaProtocol.self)?.requests ?? AlpacaRequests()
+    spoken(KeyedAlpaca.self)?.requests ?? AlpacaRequests()
   }
 }
 
@@ -69,5 +70,5 @@ extension Fault.Upstream {
 
 /// Every protocol there is.
 func allProtocols(_ mairui: MairuiOptions, _ alpaca: AlpacaOptions) -> [any UpstreamProtocol] {
-  SinaProtocols.all + [MairuiProtocol(mairui), AlpacaProtocol(alpaca), TencentProtocol()]
+  SinaProtocols.all + [LicensedMairui(mairui), KeyedAlpaca(alpaca), TencentProtocol()]
 }

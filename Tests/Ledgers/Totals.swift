@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import TestExchange
 
 /// What a line says was traded; money in thousandths.
 protocol Traded {

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// The American bars as candles, and the comparison with what a daemon stored.
 extension USLedger {

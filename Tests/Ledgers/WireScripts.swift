@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import TestExchange
 
 /// What dishonest servers send: heads that lie, bodies that never end, silence in the wrong place.
 extension WireScript {

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Hostile
 import Market
 import Polling
+import TestExchange
 import TestSupport
 import Testing
 import Transport

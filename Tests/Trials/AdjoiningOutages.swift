@@ -4,6 +4,7 @@ import Foundation
 import Market
 import Postgres
 import Store
+import TestExchange
 
 /// Two outages with one good answer between them: the first gap's row is closed by one that covers
 /// both, and the table is the ledger.

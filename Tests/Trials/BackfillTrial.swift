@@ -7,6 +7,7 @@ import Ingest
 import Ledgers
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// `candled backfill` killed with SIGKILL again and again, and resumed, beside a daemon that writes

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Market
+import TestExchange
 import TestSupport
 
 /// When the live sources of the mainland refuse us on a day, and when the first of them answers

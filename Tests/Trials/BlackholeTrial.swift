@@ -5,6 +5,7 @@ import Foundation
 import Market
 import Platform
 import Store
+import TestExchange
 import TestSupport
 
 /// The database's connection falls silent without breaking, again and again: polling goes on as if

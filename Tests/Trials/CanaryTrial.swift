@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Ledgers
 import Market
+import TestExchange
 
 /// A day and a night with everything on that takes a secret, at trace level, before servers that
 /// repeat what they were asked in their refusals, and a gateway whose clients show it tokens in

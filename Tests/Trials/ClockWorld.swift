@@ -8,6 +8,7 @@ import Market
 import Polling
 import Postgres
 import Store
+import TestExchange
 import TestSupport
 
 /// A simulated exchange that lives in true time, whatever the daemon beside it believes, and dates

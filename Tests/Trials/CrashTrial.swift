@@ -6,6 +6,7 @@ import Foundation
 import Ledgers
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// A day interrupted at random instants must leave the tables an uninterrupted one leaves: the

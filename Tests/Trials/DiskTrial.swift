@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Glibc
 import Market
+import TestExchange
 import TestSupport
 
 /// The disk under the journal of the built daemon is filled in mid-session, again and again, and

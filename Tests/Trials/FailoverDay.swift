@@ -7,6 +7,7 @@ import Ledgers
 import Market
 import Polling
 import Store
+import TestExchange
 import TestSupport
 
 /// A market day run in memory with every live source of the mainland: the daemon's own pollers,

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Journal
 import Market
+import TestExchange
 import TestSupport
 
 /// The built daemon, killed around the moments at which its live sources begin and cease to refuse

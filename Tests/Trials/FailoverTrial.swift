@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Ingest
 import Ledgers
 import Market
+import TestExchange
 
 /// A day on which the first source refuses us again and again, and once both do: what was served by
 /// whichever source is what stands in the tables.

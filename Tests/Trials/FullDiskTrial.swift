@@ -5,6 +5,7 @@ import Foundation
 import Market
 import Platform
 import Store
+import TestExchange
 import TestSupport
 
 /// The database's disk is full for some minutes of a market day, under a daemon that goes on

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Market
 import Platform
+import TestExchange
 import TestSupport
 
 /// Apps that follow two gateways through a day on which everything breaks: their connections, the

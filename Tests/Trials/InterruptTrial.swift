@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Market
 import Platform
+import TestExchange
 import TestSupport
 
 /// A day whose daemon is killed, or told to stop, again and again at seeded moments and started

@@ -8,6 +8,7 @@ import Market
 import Operations
 import Platform
 import Polling
+import TestExchange
 import TestSupport
 import Transport
 

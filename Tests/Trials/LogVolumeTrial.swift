@@ -5,6 +5,7 @@ import Foundation
 import Ledgers
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// An hour in which everything is away at once: the sources reset, fall silent and send error

@@ -7,6 +7,7 @@ import Ledgers
 import Market
 import Polling
 import Store
+import TestExchange
 import TestSupport
 
 /// A market day run in memory: the daemon's own poller and pipeline, asking the simulator without

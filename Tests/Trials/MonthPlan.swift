@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// What goes wrong in a simulated month: which hours nobody answers, which nights the K-lines say
 /// nothing or something wrong, and which day the daemon is not there.

@@ -6,6 +6,7 @@ import Foundation
 import Ledgers
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// A month of trading days with outages, lived through by the built daemon and healed by its own

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Ledgers
 import Market
+import TestExchange
 
 /// Holds a stored month against the plan of its troubles and the simulator's two ledgers.
 struct MonthVerifier {

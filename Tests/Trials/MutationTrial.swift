@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import TestExchange
 import TestSupport
 
 /// Configurations damaged at random, reloaded one after the other: what `candled check --offline`

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Market
 import Platform
+import TestExchange
 
 /// The built daemon is stopped (SIGSTOP) for minutes of the market's time, under a clock that runs
 /// on: what passed meanwhile is in `gap`, and nothing is asked in a hurry afterwards.

@@ -7,6 +7,7 @@ import Journal
 import Market
 import Postgres
 import Store
+import TestExchange
 import TestSupport
 
 /// Sweeps that say what the last one said must cost the database nothing. Over lunch, when the

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Journal
 import Market
+import TestExchange
 import TestSupport
 
 /// Valid reloads under load: each is taken up, no slot of the schedule is missed for one, and the

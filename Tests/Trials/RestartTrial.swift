@@ -4,6 +4,7 @@ import Foundation
 import Market
 import Platform
 import Postgres
+import TestExchange
 import TestSupport
 
 /// PostgreSQL restarted under a daemon as by `pg_ctl -m immediate`, its private one half of the

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Market
 import Platform
+import TestExchange
 import TestSupport
 
 /// A long time in a short one, everything on: what the daemon takes of the machine must not grow.

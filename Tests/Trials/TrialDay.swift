@@ -7,6 +7,7 @@ import Journal
 import Ledgers
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// What the trials of `script/chaos` share: a simulated day with its ledger, a database, daemons

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Ingest
 import Ledgers
 import Market
+import TestExchange
 
 /// Days judged by the simulator's ledgers: what a perfect daemon must have written, and what really
 /// traded.

@@ -3,7 +3,9 @@ import Market
 /// One page of bars: by symbol, then by time, filled up across symbols.
 package struct AlpacaPage {
   package var rows: [(symbol: Symbol, bar: USMarket.Bar)] = []
-  var next: AlpacaPageToken?
+  package var next: AlpacaPageToken?
+  /// `null` instead of an object.
+  package var isNull = false
 }
 
 extension USLedger {
@@ -107,38 +109,18 @@ extension AlpacaTimeframe {
 }
 
 /// A page as it goes over the wire, faults included.
-struct AlpacaPageText {
-  private(set) var body: [UInt8] = []
-
-  /// - Parameter number: of the request; what makes an endless chain of tokens differ.
-  init(
-    _ page: AlpacaPage, query: AlpacaQuery, faults: [ActiveFault], number: Int
-  ) {
-    let kinds = Set(faults.map(\.kind))
-    body += "{\"bars\":".utf8
-    body +=
-      kinds.contains(.nullBars) ? Array("null".utf8) : AlpacaPageText.bars(page, faults: faults)
-    body += ",\"next_page_token\":".utf8
-    var next = page.next?.text
-    if kinds.contains(.repeatedToken), let first = page.rows.first {
-      next = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M").text
-    }
-    if kinds.contains(.endlessPages), next == nil, let last = query.symbols.last {
-      let beyond = min(query.end, AlpacaPageToken.latest).adding(milliseconds: Int64(number))
-      next = AlpacaPageToken(symbol: last, start: beyond, kind: "M").text
-    }
-    body += (next.map { "\"\($0)\"}" } ?? "null}").utf8
+extension AlpacaPage {
+  func body(faults: (any AlpacaFaults)?) -> [UInt8] {
+    let rows = isNull ? Array("null".utf8) : bars(faults: faults)
+    let token = next.map { "\"\($0.text)\"" } ?? "null"
+    return Array("{\"bars\":".utf8) + rows + Array(",\"next_page_token\":\(token)}".utf8)
   }
 
-  private static func bars(_ page: AlpacaPage, faults: [ActiveFault]) -> [UInt8] {
-    let rowFaults = faults.filter(\.kind.isAboutRows)
+  private func bars(faults: (any AlpacaFaults)?) -> [UInt8] {
     var body = Array("{".utf8)
     var symbol: Symbol?
-    for row in page.rows {
-      let fault = rowFaults.first {
-        $0.strikes(row.symbol) && $0.strikes(row: row.bar.start.seconds)
-      }
-      let texts = row.bar.texts(struckBy: fault?.kind)
+    for row in rows {
+      let texts = faults?.texts(of: row.bar, symbol: row.symbol) ?? [row.bar.text()]
       if row.symbol != symbol {
         body += (symbol == nil ? "" : "],").utf8
         body += "\"\(row.symbol)\":[".utf8
@@ -154,27 +136,8 @@ struct AlpacaPageText {
 }
 
 extension USMarket.Bar {
-  /// The bar as a fault leaves it: none, one or two objects.
-  fileprivate func texts(struckBy fault: Fault.Kind?) -> [String] {
-    var bar = self
-    switch fault {
-    case .missingRow: return []
-    case .duplicateRow: return [text(), text()]
-    case .garbageRow: return ["{\"c\":\"?\"}"]
-    case .notANumber: return [text(close: "NaN")]
-    case .negative: bar.close = -10_000
-    case .highBelowLow: (bar.high, bar.low) = (10_000, 20_000)
-    case .priceTimesThousand: bar.high *= 1000
-    case .volumeTimesThousand: bar.volume *= 1000
-    case .futureStamp: bar.start = start.adding(seconds: 100 * 365 * 86_400)
-    case .openAboveHigh: bar.open = high + 10_000
-    default: break
-    }
-    return [bar.text()]
-  }
-
   /// Keys in the order of the alphabet, numbers as short as they go.
-  private func text(close closeText: String? = nil) -> String {
+  package func text(close closeText: String? = nil) -> String {
     func price(_ units: Int64) -> String {
       ExactDecimal(units: units, scale: 4).normalized.description
     }

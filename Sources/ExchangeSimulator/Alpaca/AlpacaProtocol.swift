@@ -3,56 +3,56 @@ import Market
 /// Alpaca's `/v2/stocks/bars` of the data host, `/v2/calendar` and `/v2/assets` of the trading host
 /// (docs/sources/alpaca.md).
 ///
-/// Order of refusals: key, rate, faults on order, question. The question is refused as a whole:
-/// one symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
+/// Any key will do. The question is refused as a whole: one symbol that is none, or SIP bars too
+/// fresh for the plan, and nobody gets anything.
 package struct AlpacaProtocol: UpstreamProtocol {
-  private let options: AlpacaOptions
-  package private(set) var requests = AlpacaRequests()
+  private let seed: UInt64
+  private let permitsRecentSIP: Bool
   /// Made when first asked for: most servers never are.
-  private lazy var ledger = USLedger(seed: options.seed)
+  private lazy var ledger = USLedger(seed: seed)
 
-  package init(_ options: AlpacaOptions = AlpacaOptions()) { self.options = options }
+  /// - Parameters:
+  ///   - seed: of the American market, not of the Chinese one.
+  ///   - permitsRecentSIP: without it, SIP data of the last 15 minutes is refused (the Basic plan).
+  package init(seed: UInt64 = 1, permitsRecentSIP: Bool = false) {
+    self.seed = seed
+    self.permitsRecentSIP = permitsRecentSIP
+  }
+
+  package static let paths = ["/v2/stocks/bars", "/v2/calendar", "/v2/assets"]
 
   package mutating func response(
     _ request: SimulatedRequest, from exchange: inout SimulatedExchange
   ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
-    let isTrading = target.path != "/v2/stocks/bars"
-    guard !isTrading || target.path == "/v2/calendar" || target.path == "/v2/assets" else {
-      return nil
-    }
+    guard AlpacaProtocol.paths.contains(String(target.path)) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
-    let key = request.headers["apca-api-key-id"] ?? ""
-    guard let secret = options.keys[key],
-      secret == request.headers["apca-api-secret-key"]
-    else { return SimulatedResponse(isTrading ? .alpacaForbidden : .alpacaUnauthorized) }
-    let uses = requests.count(key, at: moment)
-    if uses > options.requestsPerMinuteMax {
-      return SimulatedResponse(.alpacaThrottled)
-    }
     let symbols = (target["symbols"] ?? "").split(separator: ",").compactMap { Symbol($0) }
-    let faults = exchange.faults.active(on: .alpaca, at: moment, symbols: symbols)
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let faults = exchange.faults(on: .alpaca, at: moment, symbols: symbols)
+    if let refused = faults?.refusal { return refused }
     let response: SimulatedResponse
     switch target.path {
     case "/v2/calendar": response = AlpacaProtocol.calendar(target, of: ledger.market)
     case "/v2/assets":
-      response = AlpacaProtocol.assets(target, of: ledger.market, faults: faults)
+      response = AlpacaProtocol.assets(
+        target, of: ledger.market, faults: faults as? any AlpacaFaults)
     default:
-      response = bars(target, number: exchange.requestsAnswered, at: moment, faults: faults)
+      response = bars(
+        target, number: exchange.requestsAnswered, at: moment, faults: faults as? any AlpacaFaults)
     }
     return response.suffering(faults)
   }
 
   private mutating func bars(
-    _ target: RequestTarget, number: Int, at moment: Timestamp, faults: [ActiveFault]
+    _ target: RequestTarget, number: Int, at moment: Timestamp, faults: (any AlpacaFaults)?
   ) -> SimulatedResponse {
     do throws(AlpacaRefusal) {
-      let query = try AlpacaQuery(target, options: options, at: moment)
-      let page = ledger.page(query, at: moment)
-      return .json(AlpacaPageText(page, query: query, faults: faults, number: number).body)
+      let query = try AlpacaQuery(target, permitsRecentSIP: permitsRecentSIP, at: moment)
+      var page = ledger.page(query, at: moment)
+      faults?.damage(&page, of: query, number: number)
+      return .json(page.body(faults: faults))
     } catch {
-      return SimulatedResponse(error.response)
+      return error.response
     }
   }
 
@@ -82,7 +82,7 @@ package struct AlpacaProtocol: UpstreamProtocol {
   ]
 
   private static func assets(
-    _ target: RequestTarget, of market: USMarket, faults: [ActiveFault]
+    _ target: RequestTarget, of market: USMarket, faults: (any AlpacaFaults)?
   ) -> SimulatedResponse {
     var all = market.shares.map { ("\($0.symbol)", $0.name, $0.exchange, "active", "us_equity") }
     all += oddities
@@ -91,13 +91,14 @@ package struct AlpacaProtocol: UpstreamProtocol {
     }
     all.sort { ($0.4, $0.2, $0.0) < ($1.4, $1.2, $1.0) }
     let rows = all.enumerated().compactMap { number, asset -> String? in
-      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(number)) }
-      if fault?.kind == .missingRow { return nil }
-      let symbol = fault?.kind == .notANumber ? "null" : "\"\(asset.0)\""
+      let symbol = "\"\(asset.0)\""
+      var shown: String? = symbol
+      if let faults { shown = faults.assetSymbol(symbol, number: number) }
+      guard let shown else { return nil }
       return "{\"attributes\":[],\"class\":\"\(asset.4)\",\"easy_to_borrow\":true,"
         + "\"exchange\":\"\(asset.2)\",\"fractionable\":true,\"id\":\"\(uuid(asset.0))\","
         + "\"marginable\":true,\"name\":\"\(asset.1)\",\"shortable\":true,"
-        + "\"status\":\"\(asset.3)\",\"symbol\":\(symbol),"
+        + "\"status\":\"\(asset.3)\",\"symbol\":\(shown),"
         + "\"tradable\":\(asset.3 == "active" && asset.2 != "OTC")}"
     }
     return .json(Array(("[" + rows.joined(separator: ",") + "]").utf8))
@@ -110,4 +111,25 @@ package struct AlpacaProtocol: UpstreamProtocol {
       String(String(random.next() | 1 << 63, radix: 16).prefix(digits))
     }.joined(separator: "-")
   }
+}
+
+/// What strikes an answer of Alpaca's.
+package protocol AlpacaFaults: ResponseFaults {
+  /// - Parameter number: of the request; what makes an endless chain of tokens differ.
+  func damage(_ page: inout AlpacaPage, of query: AlpacaQuery, number: Int)
+
+  /// A bar as it is served: none, one or two objects.
+  func texts(of bar: USMarket.Bar, symbol: Symbol) -> [String]
+
+  /// The JSON of an asset's symbol; nil if the row is missing.
+  func assetSymbol(_ symbol: String, number: Int) -> String?
+}
+
+extension UpstreamName {
+  package static let alpaca = UpstreamName("alpaca")
+}
+
+extension DemoUpstream {
+  static let alpaca = DemoUpstream(
+    name: "alpaca", key: "demo-key demo-secret", protocols: [AlpacaProtocol()])
 }

@@ -4,15 +4,15 @@ import Market
 /// A question for bars, checked as the real server checks it (docs/sources/alpaca.md).
 package struct AlpacaQuery {
   /// Ascending, each once.
-  var symbols: [Symbol]
-  var timeframe: AlpacaTimeframe
-  var feed: USMarket.Feed
+  package let symbols: [Symbol]
+  let timeframe: AlpacaTimeframe
+  let feed: USMarket.Feed
   /// Both inclusive.
-  var start: Timestamp
-  var end: Timestamp
-  var limit: Int
-  var isDescending: Bool
-  var page: AlpacaPageToken?
+  let start: Timestamp
+  package let end: Timestamp
+  let limit: Int
+  let isDescending: Bool
+  let page: AlpacaPageToken?
 
   private static let limitDefault = 1000
   private static let limitMax = 10_000
@@ -33,9 +33,10 @@ package struct AlpacaQuery {
     self.end = end
     limit = Int.max
     isDescending = false
+    page = nil
   }
 
-  init(_ target: RequestTarget, options: AlpacaOptions, at now: Timestamp)
+  init(_ target: RequestTarget, permitsRecentSIP: Bool, at now: Timestamp)
     throws(AlpacaRefusal)
   {
     symbols = try AlpacaQuery.symbols(target["symbols"] ?? "")
@@ -61,13 +62,13 @@ package struct AlpacaQuery {
       throw AlpacaRefusal("invalid feed: \(target["feed"] ?? "")")
     }
     self.feed = feed
-    let isDelayed = feed == .sip && !options.permitsRecentSIP
+    let isDelayed = feed == .sip && !permitsRecentSIP
     let newest = isDelayed ? now.adding(seconds: -AlpacaQuery.recentSeconds) : now
     end = try target.moment("end") ?? newest
     start = try target.moment("start") ?? Timestamp(day: newest.newYorkDay, newYorkSecondOfDay: 0)
     if end < start { throw AlpacaRefusal("end should not be before start") }
     // Keyed on the end alone, whatever the timeframe; a future end counts as recent.
-    if isDelayed, end > newest { throw AlpacaRefusal(.alpacaRecentSIP) }
+    if isDelayed, end > newest { throw AlpacaRefusal(.recentSIP) }
     page = try AlpacaQuery.page(target["page_token"])
   }
 
@@ -94,17 +95,30 @@ package struct AlpacaQuery {
 
 /// A question that was refused.
 struct AlpacaRefusal: Error {
-  let response: CannedResponse
+  let response: SimulatedResponse
 
-  init(_ response: CannedResponse) { self.response = response }
+  init(_ response: SimulatedResponse) { self.response = response }
 
-  init(_ sentence: String) { response = .message(400, sentence: sentence) }
+  init(_ sentence: String) {
+    response = .bareJSON(400, SimulatedResponse.alpacaMessage(sentence))
+  }
 
   /// In the words of the Go server.
   init(malformed name: String, value text: String) {
     self.init(
       "Invalid format for parameter \(name): error parsing '\(text)' as RFC3339 or 2006-01-02 "
         + "time: parsing time \"\(text)\" as \"2006-01-02\": cannot parse \"\(text)\" as \"2006\"")
+  }
+}
+
+extension SimulatedResponse {
+  fileprivate static let recentSIP = bareJSON(
+    403, alpacaMessage("subscription does not permit querying recent SIP data"))
+
+  /// The body of a refusal.
+  package static func alpacaMessage(_ sentence: String) -> String {
+    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "{\"message\":\"\(escaped)\"}"
   }
 }
 
@@ -156,16 +170,16 @@ package enum AlpacaTimeframe: Equatable {
 }
 
 /// Where the next page begins: base64 of `SYM|M|<nanoseconds of its first bar>`.
-struct AlpacaPageToken: Equatable {
-  var symbol: Symbol
-  var start: Timestamp
+package struct AlpacaPageToken: Equatable {
+  let symbol: Symbol
+  let start: Timestamp
   /// `M` for bars inside a day, `D` for days and longer.
-  var kind: Character
+  let kind: Character
 
   /// 2200: nanoseconds in 64 bits end in 2262.
-  static let latest = Timestamp(seconds: 7_258_118_400)
+  package static let latest = Timestamp(seconds: 7_258_118_400)
 
-  init(symbol: Symbol, start: Timestamp, kind: Character) {
+  package init(symbol: Symbol, start: Timestamp, kind: Character) {
     self.symbol = symbol
     self.start = start
     self.kind = kind

@@ -2,44 +2,24 @@ import Market
 
 /// Mairui's lists: `/hslt/list/<licence>` (Shanghai and Shenzhen) and `/bj/list/all/<licence>`.
 ///
-/// Every request counts against its licence before anything else happens to it. The rows come in no
-/// order, and their names are those of the day.
+/// Any licence will do. The rows come in no order, and their names are those of the day.
 package struct MairuiProtocol: UpstreamProtocol {
-  private let options: MairuiOptions
-  package private(set) var ledger = MairuiLedger()
-
-  package init(_ options: MairuiOptions = MairuiOptions()) { self.options = options }
-
-  package mutating func response(
+  package func response(
     _ request: SimulatedRequest, from exchange: inout SimulatedExchange
   ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
-    guard let (list, licence) = MairuiProtocol.listRequest(target.path) else { return nil }
+    guard let (list, _) = MairuiProtocol.listRequest(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
-    let uses = ledger.count(licence, on: moment.shanghaiDay)
-    let faults = exchange.faults.active(on: .mairui, at: moment, symbols: [])
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
-    switch options.licences[licence] {
-    case nil: return SimulatedResponse(.mairuiInvalid)
-    case .expired: return SimulatedResponse(.mairuiExpired)
-    case .valid(let limit) where uses > limit:
-      ledger.refused()
-      return SimulatedResponse(options.exhausted)
-    case .valid, .demonstration: break
-    }
-    let isDemonstration = options.licences[licence] == .demonstration
     let observers = exchange.observers
-    let rows = exchange.timeline.show(at: moment, watchedBy: observers) { [options] market in
-      MairuiRow.rows(of: market, list: list, options: options, isDemonstration: isDemonstration)
+    let rows = exchange.timeline.show(at: moment, watchedBy: observers) { market in
+      MairuiRow.rows(of: market, list: list)
     }
-    return SimulatedResponse.json(MairuiProtocol.body(rows, shape: options.shape, faults: faults))
-      .suffering(
-        faults)
+    return .json(MairuiProtocol.body(rows.map(\.text)))
   }
 
-  enum List { case mainland, beijing }
+  package enum List { case mainland, beijing }
 
-  private static func listRequest(_ path: Substring) -> (List, licence: String)? {
+  package static func listRequest(_ path: Substring) -> (List, licence: String)? {
     let lists: [(String, List)] = [("/hslt/list/", .mainland), ("/bj/list/all/", .beijing)]
     for (prefix, list) in lists where path.hasPrefix(prefix) {
       return (list, RequestTarget.unescaped(path.dropFirst(prefix.count)))
@@ -47,57 +27,42 @@ package struct MairuiProtocol: UpstreamProtocol {
     return nil
   }
 
-  private static func body(
-    _ rows: [MairuiRow], shape: MairuiOptions.Shape, faults: [ActiveFault]
-  ) -> [UInt8] {
-    var rows = rows[...]
-    for fault in faults {
-      if case .shortList(let count) = fault.kind { rows = rows.prefix(count) }
-    }
-    var body = Array("[".utf8)
-    for (number, row) in rows.enumerated() {
-      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(number)) }
-      for text in row.texts(shape, struckBy: fault?.kind) {
-        if body.count > 1 { body.append(UInt8(ascii: ",")) }
-        body += text
-      }
-    }
-    return body + Array("]".utf8)
+  package static func body(_ rows: [[UInt8]]) -> [UInt8] {
+    Array("[".utf8) + Array(rows.joined(separator: [UInt8(ascii: ",")])) + Array("]".utf8)
   }
 }
 
 /// One share of a list.
-struct MairuiRow {
-  var code: String
-  var exchange: Exchange
+package struct MairuiRow {
+  package var code: String
+  package let exchange: Exchange
   /// UTF-8.
-  var name: [UInt8]
+  package var name: [UInt8]
 
-  func texts(_ shape: MairuiOptions.Shape, struckBy fault: Fault.Kind?) -> [[UInt8]] {
-    var row = self
-    var board = exchange.prefix
-    switch fault {
-    case .missingRow: return []
-    case .notANumber: row.code = "60A0" + code.suffix(2)
-    case .brokenName: row.name = [0xFF] + name.dropFirst()
-    case .wrongExchange: board = exchange == .shanghai ? "sz" : "sh"
-    case .garbageRow: return [Array("{\"dm\":".utf8)]
-    default: break
-    }
-    let suffix = shape == .bare ? "" : "." + exchange.prefix.uppercased()
-    let text =
-      Array("{\"dm\":\"\(row.code)\(suffix)\",\"mc\":\"".utf8) + row.name
-      + Array("\",\"jys\":\"\(shape == .bare ? board : board.uppercased())\"}".utf8)
-    return fault == .duplicateRow ? [text, text] : [text]
+  package init(code: String, exchange: Exchange, name: [UInt8]) {
+    self.code = code
+    self.exchange = exchange
+    self.name = name
   }
 
-  static func rows(
-    of market: SimulatedMarket, list: MairuiProtocol.List, options: MairuiOptions,
-    isDemonstration: Bool
+  /// `{"dm":"000001.SZ","mc":"…","jys":"SZ"}`
+  var text: [UInt8] {
+    let board = exchange.prefix.uppercased()
+    return object(code: "\(code).\(board)", board: board)
+  }
+
+  package func object(code: String, board: String) -> [UInt8] {
+    Array("{\"dm\":\"\(code)\",\"mc\":\"".utf8) + name
+      + Array("\",\"jys\":\"\(board)\"}".utf8)
+  }
+
+  /// - Parameters:
+  ///   - rowsMin: invented shares are added up to so many rows of Shanghai and Shenzhen.
+  ///   - beijingRowsMin: the same of Beijing.
+  package static func rows(
+    of market: SimulatedMarket, list: MairuiProtocol.List, rowsMin: Int = 4_800,
+    beijingRowsMin: Int = 270
   ) -> [MairuiRow] {
-    if isDemonstration {
-      return [MairuiRow(code: "000001", exchange: .shenzhen, name: Array("平安银行".utf8))]
-    }
     var rows = market.listings.filter { $0.isOn(list) }.map { listing in
       MairuiRow(
         code: String(listing.symbol.description.dropFirst(2)), exchange: listing.exchange,
@@ -105,7 +70,7 @@ struct MairuiRow {
     }
     let isBeijing = list == .beijing
     rows += fillers(
-      (isBeijing ? options.beijingRowsMin : options.rowsMin) - rows.count, isBeijing: isBeijing,
+      (isBeijing ? beijingRowsMin : rowsMin) - rows.count, isBeijing: isBeijing,
       beside: Set(rows.map(\.code)))
     return shuffled(rows, seed: market.seed)
   }
@@ -149,4 +114,9 @@ extension Listing {
     kind == .stock && behaviour != .delisted && behaviour != .notListed
       && (exchange == .beijing) == (list == .beijing)
   }
+}
+
+extension DemoUpstream {
+  static let mairui = DemoUpstream(
+    name: "mairui", key: "demo-licence", protocols: [MairuiProtocol()])
 }

@@ -4,12 +4,8 @@ import Market
 struct SinaBatch {
   private var lines: LineBatch
 
-  private static let layout = LineLayout(
-    separator: UInt8(ascii: ","), name: 0, last: 3, high: 4, low: 5, volume: 8, stamp: 31,
-    neighbours: 1...2, volumeUnit: { _ in 1 }, stampText: { second, _ in clockText(second) })
-
-  init(faults: [ActiveFault], observer: (any DayObserver)?) {
-    lines = LineBatch(faults: faults, layout: SinaBatch.layout, observer: observer)
+  init(faults: (any ResponseFaults)?, observer: (any DayObserver)?) {
+    lines = LineBatch(faults: faults, observer: observer)
   }
 
   mutating func append(_ symbol: Symbol, of market: inout SimulatedMarket) {
@@ -36,7 +32,7 @@ struct SinaBatch {
 extension SimulatedMarket {
   /// The lines of `symbols` as a server would send them, shown to `observer`.
   package mutating func body(for symbols: [Symbol], shownTo observer: any DayObserver) -> [UInt8] {
-    var batch = SinaBatch(faults: [], observer: observer)
+    var batch = SinaBatch(faults: nil, observer: observer)
     for symbol in symbols { batch.append(symbol, of: &self) }
     return batch.response(of: self).body
   }

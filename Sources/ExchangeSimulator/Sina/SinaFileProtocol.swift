@@ -16,11 +16,10 @@ struct SinaFileProtocol: UpstreamProtocol {
     let parts = target.path.dropFirst(SinaFileProtocol.folder.count).split(separator: "/")
     let moment = exchange.moment(requested: target.milliseconds)
     let symbol = parts.count == 2 ? Symbol(parts[0]) : nil
-    let faults = exchange.faults.active(
-      on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
+    if let refused = faults?.refusal { return refused }
     if parts == ["klc_td_sh.txt"] {
-      let later = exchange.laterDays.map { $0.isOut(at: moment) ? $0.days : [] } ?? []
+      let later = exchange.laterDays(moment)
       let script =
         later.isEmpty ? SinaFileProtocol.calendar : SinaFileProtocol.calendar(with: later)
       return SimulatedResponse(script: script).suffering(faults)
@@ -51,21 +50,6 @@ struct SinaFileProtocol: UpstreamProtocol {
     return "var \(symbol)\(kind.name)={\"total\":\(rows.count),\"data\":[\n"
       + rows.joined(separator: ",\n") + "]}\n/* \(symbol) */\n"
   }
-}
-
-/// The trading days of a year that the calendar file lacks until it is published, as happens in
-/// January.
-package struct LaterDays: Sendable {
-  /// Ascending, behind those of candled's own table.
-  let days: [TradingDay]
-  let publishedAt: Timestamp
-
-  package init(_ days: [TradingDay], publishedAt: Timestamp) {
-    self.days = days
-    self.publishedAt = publishedAt
-  }
-
-  func isOut(at moment: Timestamp) -> Bool { moment >= publishedAt }
 }
 
 extension SimulatedHistory {

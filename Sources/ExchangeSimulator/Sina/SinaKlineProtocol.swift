@@ -18,15 +18,17 @@ struct SinaKlineProtocol: UpstreamProtocol {
     guard target.path.hasSuffix(".getKLineData"), let form = Form(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
     let symbol = target["symbol"].flatMap { Symbol($0) }
-    let faults = exchange.faults.active(
-      on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
+    if let refused = faults?.refusal { return refused }
     let query = symbol.flatMap { KlineQuery($0, target: target, form: form) }
     let rows = query.flatMap { query in
       exchange.timeline.history.klineRows(query, at: moment)
     }
     let text = rows.map { rows in
-      "[" + SinaKlineProtocol.struck(rows, by: faults).joined(separator: ",") + "]"
+      let texts = rows.enumerated().flatMap { number, row in
+        faults?.texts(of: row, number: number) ?? [row.text]
+      }
+      return "[" + texts.joined(separator: ",") + "]"
     }
     return SimulatedResponse(script: form.wrapped(text ?? "null")).suffering(faults)
   }
@@ -56,15 +58,6 @@ struct SinaKlineProtocol: UpstreamProtocol {
       guard case .jsonp(let callback) = self else { return json }
       return "/*<script>location.href='//sina.com';</script>*/\n\(callback)(\(json));"
     }
-  }
-
-  private static func struck(_ rows: [KlineRow], by faults: [ActiveFault]) -> [String] {
-    var texts: [String] = []
-    for (number, row) in rows.enumerated() {
-      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(number)) }
-      texts += row.texts(struckBy: fault?.kind)
-    }
-    return texts
   }
 }
 
@@ -101,14 +94,14 @@ struct KlineQuery {
 
 /// One row, its numbers as text.
 package struct KlineRow {
-  var day: String
-  var prices: [String]
-  var volume: String
+  package var day: String
+  package var prices: [String]
+  package var volume: String
   var amount: String?
   /// `"ma_price5":1.23,"ma_volume5":400`
   var averages: String
 
-  var text: String {
+  package var text: String {
     let names = ["open", "high", "low", "close"]
     var parts = ["\"day\":\"\(day)\""]
     parts += zip(names, prices).map { "\"\($0)\":\"\($1)\"" }
@@ -116,25 +109,6 @@ package struct KlineRow {
     if let amount { parts.append("\"amount\":\"\(amount)\"") }
     if !averages.isEmpty { parts.append(averages) }
     return "{" + parts.joined(separator: ",") + "}"
-  }
-
-  /// The row as a fault leaves it: none, one or two objects.
-  func texts(struckBy fault: Fault.Kind?) -> [String] {
-    var row = self
-    switch fault {
-    case .missingRow: return []
-    case .duplicateRow: return [text, text]
-    case .garbageRow: return ["{\"day\":\"\(day)\",\"open\":"]
-    case .notANumber: row.prices[3] = "NaN"
-    case .negative: row.prices[3] = "-1.000"
-    case .highBelowLow: (row.prices[1], row.prices[2]) = ("1.000", "2.000")
-    case .priceTimesThousand: row.prices[1].replace(".", with: "")
-    case .volumeTimesThousand: row.volume += "000"
-    case .futureStamp: row.day = "2199" + day.dropFirst(4)
-    case .openAboveHigh: row.prices[0] = "9" + prices[0]
-    default: break
-    }
-    return [row.text]
   }
 }
 

@@ -10,6 +10,8 @@ struct SinaNodeProtocol: UpstreamProtocol {
   private static let rowsDefault = 40
   /// More than 100 a page were not seen to work.
   private static let rowsMax = 100
+  /// What a Sina service says to a question it cannot read.
+  private static let inputError = #"{"__ERROR":1,"__ERRORMSG":"Input error"}"#
 
   func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
@@ -18,8 +20,8 @@ struct SinaNodeProtocol: UpstreamProtocol {
     guard target.path.hasPrefix(SinaNodeProtocol.service) else { return nil }
     let method = target.path.dropFirst(SinaNodeProtocol.service.count)
     let moment = exchange.moment(requested: target.milliseconds)
-    let faults = exchange.faults.active(on: .sinaHistory, at: moment, symbols: [])
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: [])
+    if let refused = faults?.refusal { return refused }
     let node = target["node"] ?? ""
     let observers = exchange.observers
     let text = exchange.timeline.show(at: moment, watchedBy: observers) { market -> String? in
@@ -32,8 +34,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
       default: return nil
       }
     }
-    return SimulatedResponse(text.map { CannedResponse(status: 200, body: $0) } ?? .inputError)
-      .suffering(faults)
+    return SimulatedResponse.bareJSON(200, text ?? SinaNodeProtocol.inputError).suffering(faults)
   }
 
   private static func page(of places: [Int], target: RequestTarget) -> ArraySlice<Int> {
@@ -44,15 +45,11 @@ struct SinaNodeProtocol: UpstreamProtocol {
   }
 
   private static func list(
-    _ places: ArraySlice<Int>, of market: SimulatedMarket, faults: [ActiveFault]
+    _ places: ArraySlice<Int>, of market: SimulatedMarket, faults: (any ResponseFaults)?
   ) -> String {
-    var places = places
-    for fault in faults {
-      if case .shortList(let rows) = fault.kind { places = places.prefix(rows) }
-    }
-    let rows = places.flatMap { place in
-      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(place)) }
-      return market.nodeRow(place, struckBy: fault?.kind)
+    let rows = places.prefix(faults?.rowsMax ?? .max).flatMap { place in
+      let row = NodeRow(market, place: place)
+      return faults?.texts(of: row, number: place) ?? [row.text]
     }
     return "[" + rows.joined(separator: ",") + "]"
   }
@@ -81,32 +78,36 @@ extension SimulatedMarket {
     default: return false
     }
   }
+}
 
-  /// One row as a fault leaves it: none, one or two objects.
-  fileprivate func nodeRow(_ place: Int, struckBy fault: Fault.Kind?) -> [String] {
-    let state = states[place]
-    let symbol = symbols[place].description
-    var code = String(symbol.dropFirst(2))
-    var name = SimulatedMarket.escaped(listings[place].name)
-    switch fault {
-    case .missingRow: return []
-    case .garbageRow: return ["{\"symbol\":"]
-    case .brokenName: name = "\\ud842"
-    case .notANumber: code = "60A000"
-    default: break
-    }
-    func price(_ units: Int64) -> String { KlineRow.price(units, scale: traits[place].scale) }
+/// One row of a list, the first fields apart from what stands behind them.
+package struct NodeRow {
+  let symbol: String
+  package var code: String
+  /// ASCII with the rest as escapes.
+  package var name: String
+  let numbers: String
+
+  package var text: String {
+    "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\"," + numbers
+  }
+
+  init(_ market: SimulatedMarket, place: Int) {
+    let state = market.states[place]
+    let scale = market.traits[place].scale
+    func price(_ units: Int64) -> String { KlineRow.price(units, scale: scale) }
     let change = state.last > 0 ? state.last - state.reference : 0
-    let row =
-      "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\","
-      + "\"trade\":\"\(price(state.last))\",\"pricechange\":\(price(change)),"
+    symbol = market.symbols[place].description
+    code = String(symbol.dropFirst(2))
+    name = NodeRow.escaped(market.listings[place].name)
+    numbers =
+      "\"trade\":\"\(price(state.last))\",\"pricechange\":\(price(change)),"
       + "\"buy\":\"\(price(state.book.bid))\",\"sell\":\"\(price(state.book.ask))\","
       + "\"settlement\":\"\(price(state.reference))\",\"open\":\"\(price(state.open))\","
       + "\"high\":\"\(price(state.high))\",\"low\":\"\(price(state.low))\","
       + "\"volume\":\(state.volume),\"amount\":\(state.turnover / 1000),"
       + "\"ticktime\":\"\(clockText(Int(state.stamp)))\",\"per\":21.077,\"pb\":2.46,"
       + "\"mktcap\":6106074.169,\"nmc\":5106074.169,\"turnoverratio\":0.76738}"
-    return fault == .duplicateRow ? [row, row] : [row]
   }
 
   /// ASCII with the rest as hexadecimal escapes, UTF-16 halves each on its own.

@@ -16,16 +16,10 @@ struct SinaQuoteProtocol: UpstreamProtocol {
     guard SinaQuoteProtocol.referers.contains(where: referer.contains) else {
       return .text(403, "Kinsoku jikou desu!")
     }
-    let faults = exchange.faults.active(on: .sinaQuotes, at: moment, symbols: query.symbols)
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let faults = exchange.faults(on: .sinaQuotes, at: moment, symbols: query.symbols)
+    if let refused = faults?.refusal { return refused }
     guard let symbols = query.symbols, !symbols.isEmpty else { return .batchFailed }
-    let shown = faults.reduce(moment) { moment, fault in
-      if case .staleNode(let lag) = fault.kind {
-        moment.adding(seconds: -Int64(lag))
-      } else {
-        moment
-      }
-    }
+    let shown = faults?.shown(at: moment) ?? moment
     let observers = exchange.observers
     return exchange.timeline.show(at: shown, watchedBy: observers) { market in
       let observer = observers.observer(of: market)
@@ -35,6 +29,12 @@ struct SinaQuoteProtocol: UpstreamProtocol {
       if let ticket = response.ticket { observer?.asked(ticket, at: moment) }
       return response
     }
+  }
+}
+
+extension SimulatedResponse {
+  package static var batchFailed: SimulatedResponse {
+    SimulatedResponse(body: Array("var hq_str_sys_auth=\"FAILED\";\n".utf8))
   }
 }
 

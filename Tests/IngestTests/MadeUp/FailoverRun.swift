@@ -5,6 +5,7 @@ import Journal
 import Market
 import Polling
 import Store
+import TestExchange
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import ExchangeSimulator
 import Feeds
 import Journal
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

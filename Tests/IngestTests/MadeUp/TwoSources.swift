@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Feeds
 import Ingest
 import Market
+import TestExchange
 import Transport
 
 /// One exchange, shown by two sources, each with faults of its own.

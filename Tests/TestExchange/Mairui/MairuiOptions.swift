@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// What a test may choose about the simulated Mairui: its licences, its manners and its size.
@@ -56,8 +57,8 @@ package struct MairuiLedger: Sendable {
   mutating func refused() { refusals += 1 }
 }
 
-extension Fault.Upstream {
-  package static let mairui = Fault.Upstream("mairui")
+extension UpstreamName {
+  package static let mairui = UpstreamName("mairui")
 }
 
 /// The ways Mairui says no (docs/sources/mairui.md#refusals).
@@ -80,12 +81,4 @@ extension CannedResponse {
     status: 404, body: "404:资源不存在，请检查参数是否正确！", contentType: "text/plain; charset=utf-8")
   package static let mairuiOverloaded = CannedResponse(status: 503, body: #"{"code":503}"#)
   package static let emptyList = CannedResponse(status: 200, body: "[]")
-}
-
-extension DemoUpstream {
-  static let mairui = DemoUpstream(
-    name: "mairui", key: "demo-licence",
-    protocols: [
-      MairuiProtocol(MairuiOptions(licences: ["demo-licence": .valid(requestsPerDay: 50)]))
-    ])
 }

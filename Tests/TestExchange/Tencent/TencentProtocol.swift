@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// `qt.gtimg.cn`: `/q=…`, `/?q=…`, `/_=<ms>&q=…` (docs/sources/tencent.md).
@@ -23,15 +24,9 @@ package struct TencentProtocol: UpstreamProtocol {
       return .page(414, "414 Request-URI Too Large")
     }
     let moment = exchange.moment(requested: query.milliseconds)
-    let faults = exchange.faults.active(on: .tencentQuotes, at: moment, symbols: query.symbols)
-    if let refused = SimulatedResponse.refusal(faults) { return refused }
-    let shown = faults.reduce(moment) { moment, fault in
-      if case .staleNode(let lag) = fault.kind {
-        moment.adding(seconds: -Int64(lag))
-      } else {
-        moment
-      }
-    }
+    let faults = exchange.faults(on: .tencentQuotes, at: moment, symbols: query.symbols)
+    if let refused = faults?.refusal { return refused }
+    let shown = faults?.shown(at: moment) ?? moment
     let recent = states(at: shown, of: &exchange)
     let writer = writer(for: recent.market)
     let observer = exchange.observers.observer(of: recent.market)
@@ -114,18 +109,11 @@ struct TencentBatch {
   private var stamps: [Int32] = []
   private var room = [UInt8](repeating: 0, count: TencentLineWriter.lineBytesMax)
 
-  private static let layout = LineLayout(
-    separator: TencentLineWriter.separator, name: 1, last: 3, high: 33, low: 34, volume: 6,
-    stamp: 30, neighbours: 4...5, volumeUnit: RefreshedLines.lot,
-    stampText: { second, day in
-      day.compact + clockText(second).split(separator: ":").joined()
-    })
-
   init(
-    showing recent: RecentStates, at moment: Timestamp, faults: [ActiveFault], fieldCount: Int,
-    _ observer: (any DayObserver)?
+    showing recent: RecentStates, at moment: Timestamp, faults: (any ResponseFaults)?,
+    fieldCount: Int, _ observer: (any DayObserver)?
   ) {
-    lines = LineBatch(faults: faults, layout: TencentBatch.layout, observer: observer)
+    lines = LineBatch(faults: faults, observer: observer)
     self.recent = recent
     self.fieldCount = fieldCount
     let market = recent.market

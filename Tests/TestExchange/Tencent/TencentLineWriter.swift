@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// Writes the lines of a day: 88 fields joined by `~` (docs/sources/tencent.md#fields).

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// One line while it is written, group by group of fields; each writes its own separators behind.
@@ -229,5 +230,24 @@ extension TencentLine {
     write(price: last)
     cursor.write(traits.board == .star ? "-31~100" : "-31~")
     cursor.write("\";\n")
+  }
+}
+
+extension ByteCursor {
+  private static let powers: [Int64] = [1, 10, 100, 1000, 10_000]
+
+  /// A number with so many decimals, which may be negative.
+  fileprivate mutating func write(units: Int64, digits: Int) {
+    if units < 0 { write(UInt8(ascii: "-")) }
+    let scale = ByteCursor.powers[digits]
+    write(whole: abs(units) / scale)
+    if digits > 0 { write(fraction: abs(units) % scale, digits: digits) }
+  }
+
+  /// `HHMMSS`.
+  fileprivate mutating func write(compactClock second: Int) {
+    write(pair: second / 3600)
+    write(pair: second / 60 % 60)
+    write(pair: second % 60)
   }
 }

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// What a test may choose about the simulated Alpaca.
@@ -32,10 +33,6 @@ package struct AlpacaRequests: Sendable {
   }
 }
 
-extension Fault.Upstream {
-  package static let alpaca = Fault.Upstream("alpaca")
-}
-
 /// The ways Alpaca says no (docs/sources/alpaca.md#refusals).
 extension CannedResponse {
   package static let alpacaUnauthorized = nginx(401, reason: "Authorization Required")
@@ -55,14 +52,7 @@ extension CannedResponse {
     return response
   }
 
-  static func message(_ status: Int, sentence: String) -> CannedResponse {
-    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return CannedResponse(status: status, body: "{\"message\":\"\(escaped)\"}")
+  private static func message(_ status: Int, sentence: String) -> CannedResponse {
+    CannedResponse(status: status, body: SimulatedResponse.alpacaMessage(sentence))
   }
-}
-
-extension DemoUpstream {
-  static let alpaca = DemoUpstream(
-    name: "alpaca", key: "demo-key demo-secret",
-    protocols: [AlpacaProtocol(AlpacaOptions(keys: ["demo-key": "demo-secret"]))])
 }

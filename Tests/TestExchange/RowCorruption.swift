@@ -1,8 +1,9 @@
+import ExchangeSimulator
 import Market
 
 /// Where a quote line has what a fault may change: `…sh600519="…";\n`. Fields count from 0, the
 /// first behind the quote.
-struct LineLayout {
+struct LineLayout: Sendable {
   let separator: UInt8
   let name: Int
   let last: Int
@@ -16,6 +17,18 @@ struct LineLayout {
   let volumeUnit: @Sendable (Traits) -> Int64
   /// A stamp of the day.
   let stampText: @Sendable (Int, TradingDay) -> String
+
+  static let of: [UpstreamName: LineLayout] = [
+    .sinaQuotes: LineLayout(
+      separator: UInt8(ascii: ","), name: 0, last: 3, high: 4, low: 5, volume: 8, stamp: 31,
+      neighbours: 1...2, volumeUnit: { _ in 1 }, stampText: { second, _ in clockText(second) }),
+    .tencentQuotes: LineLayout(
+      separator: TencentLineWriter.separator, name: 1, last: 3, high: 33, low: 34, volume: 6,
+      stamp: 30, neighbours: 4...5, volumeUnit: { RefreshedLines.lot($0) },
+      stampText: { second, day in
+        day.compact + clockText(second).split(separator: ":").joined()
+      }),
+  ]
 }
 
 /// What a fault does to one quote line.

@@ -1,13 +1,9 @@
+import ExchangeSimulator
 import Market
 
 /// Faults on order: what goes wrong, at which upstream, when, for whom and how often.
 package struct Fault: Sendable {
-  /// Which of the upstreams on the port it strikes; each protocol declares its own.
-  package struct Upstream: Sendable, Hashable {
-    private let name: String
-
-    init(_ name: String) { self.name = name }
-  }
+  package typealias Upstream = UpstreamName
 
   package enum Kind: Sendable, Hashable {
     // The whole answer.
@@ -104,7 +100,7 @@ package struct Fault: Sendable {
   package var chancePerMille: Int
 
   package init(
-    _ kind: Kind, on upstream: Upstream, from: Timestamp? = nil,
+    _ kind: Kind, on upstream: Upstream = .sinaQuotes, from: Timestamp? = nil,
     to: Timestamp? = nil, responsesMax: Int? = nil, symbols: Set<Symbol>? = nil,
     chancePerMille: Int = 1000
   ) {
@@ -119,35 +115,33 @@ package struct Fault: Sendable {
 
   /// An outage: every connection is reset between two moments.
   package static func silence(
-    on upstream: Upstream, from: Timestamp, to: Timestamp
+    on upstream: Upstream = .sinaQuotes, from: Timestamp, to: Timestamp
   ) -> Fault {
     Fault(.reset, on: upstream, from: from, to: to)
   }
 }
 
 /// The faults of a day, with the seed that decides whom they strike.
-package struct FaultPlan: Sendable {
+package struct FaultPlan: FaultSource {
   package var seed: UInt64
-  private var faults: [Fault] = []
+  private var ordered: [Fault] = []
 
   package init(seed: UInt64 = 1, _ faults: [Fault] = []) {
     self.seed = seed
-    self.faults = faults
+    ordered = faults
   }
 
-  package mutating func add(_ fault: Fault) { faults.append(fault) }
+  package mutating func add(_ fault: Fault) { ordered.append(fault) }
 
-  package mutating func removeAll() { faults = [] }
+  mutating func removeAll() { ordered = [] }
 
-  /// The faults that strike an answer of `upstream` at `moment` about `symbols` (nil: malformed
-  /// question). Those about rows still choose among the rows; those with a count use it up.
-  mutating func active(
-    on upstream: Fault.Upstream, at moment: Timestamp, symbols: [Symbol]?
-  ) -> [ActiveFault] {
-    if faults.isEmpty { return [] }
+  /// Those about rows still choose among the rows; those with a count use it up.
+  package mutating func faults(on upstream: UpstreamName, at moment: Timestamp, symbols: [Symbol]?)
+    -> (any ResponseFaults)?
+  {
     var active: [ActiveFault] = []
-    for place in faults.indices {
-      let fault = faults[place]
+    for place in ordered.indices {
+      let fault = ordered[place]
       if fault.upstream != upstream { continue }
       if let from = fault.from, moment < from { continue }
       if let to = fault.to, moment >= to { continue }
@@ -156,10 +150,26 @@ package struct FaultPlan: Sendable {
       let strike = ActiveFault(
         fault, seed: seed &+ UInt64(place) &* 0x9E37_79B9, at: moment, first: symbols?.first)
       if !fault.kind.isAboutRows, !strike.affectsResponse { continue }
-      if let left = fault.responsesMax { faults[place].responsesMax = left - 1 }
+      if let left = fault.responsesMax { ordered[place].responsesMax = left - 1 }
       active.append(strike)
     }
-    return active
+    return active.isEmpty ? nil : ActiveFaults(active, on: upstream)
+  }
+}
+
+extension SimulatedExchange {
+  /// Orders a fault from now on.
+  package mutating func order(_ fault: Fault) {
+    var plan = faultSource as? FaultPlan ?? FaultPlan()
+    plan.add(fault)
+    faultSource = plan
+  }
+
+  /// Ends all faults on order.
+  mutating func cancelFaults() {
+    var plan = faultSource as? FaultPlan
+    plan?.removeAll()
+    faultSource = plan
   }
 }
 

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// What a test may choose about the simulated Tencent.
@@ -9,8 +10,8 @@ package struct TencentOptions: Sendable {
   package init(fieldCount: Int = 88) { self.fieldCount = fieldCount }
 }
 
-extension Fault.Upstream {
-  package static let tencentQuotes = Fault.Upstream("tencent quotes")
+extension UpstreamName {
+  package static let tencentQuotes = UpstreamName("tencent quotes")
 }
 
 extension Fault {
@@ -21,8 +22,4 @@ extension Fault {
     Fault(.duplicateRow, on: .tencentQuotes, chancePerMille: 1),
     Fault(.cutLine, on: .tencentQuotes, chancePerMille: 1),
   ]
-}
-
-extension DemoUpstream {
-  static let tencent = DemoUpstream(name: "tencent", key: nil, protocols: [TencentProtocol()])
 }

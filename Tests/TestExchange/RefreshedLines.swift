@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// When a source writes its lines that shows the exchange's second hand: each instrument's line is
@@ -33,7 +34,7 @@ package struct RefreshedLines: Sendable, Hashable {
   }
 
   /// What one answer showed.
-  package struct Response {
+  package struct Response: Sendable {
     package var lines: RefreshedLines
     /// Since the midnight of the market's day.
     package var second: Int32

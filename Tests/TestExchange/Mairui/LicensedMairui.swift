@@ -1,0 +1,78 @@
+import ExchangeSimulator
+import Market
+
+/// Mairui's lists with licences and quotas.
+///
+/// Every request counts against its licence before anything else happens to it.
+package struct LicensedMairui: UpstreamProtocol {
+  private let options: MairuiOptions
+  package private(set) var ledger = MairuiLedger()
+
+  package init(_ options: MairuiOptions = MairuiOptions()) { self.options = options }
+
+  package mutating func response(
+    _ request: SimulatedRequest, from exchange: inout SimulatedExchange
+  ) -> SimulatedResponse? {
+    let target = RequestTarget(request.target)
+    guard let (list, licence) = MairuiProtocol.listRequest(target.path) else { return nil }
+    let moment = exchange.moment(requested: target.milliseconds)
+    let uses = ledger.count(licence, on: moment.shanghaiDay)
+    let faults = exchange.faults(on: .mairui, at: moment, symbols: [])
+    if let refused = faults?.refusal { return refused }
+    switch options.licences[licence] {
+    case nil: return SimulatedResponse(.mairuiInvalid)
+    case .expired: return SimulatedResponse(.mairuiExpired)
+    case .valid(let limit) where uses > limit:
+      ledger.refused()
+      return SimulatedResponse(options.exhausted)
+    case .demonstration:
+      return response(
+        [MairuiRow(code: "000001", exchange: .shenzhen, name: Array("平安银行".utf8))],
+        faults: faults)
+    case .valid: break
+    }
+    let observers = exchange.observers
+    let rows = exchange.timeline.show(at: moment, watchedBy: observers) { [options] market in
+      MairuiRow.rows(
+        of: market, list: list, rowsMin: options.rowsMin, beijingRowsMin: options.beijingRowsMin)
+    }
+    return response(rows, faults: faults)
+  }
+
+  private func response(
+    _ rows: [MairuiRow], faults: (any ResponseFaults)?
+  ) -> SimulatedResponse {
+    let active = faults as? ActiveFaults
+    let texts = rows.prefix(faults?.rowsMax ?? .max).enumerated().flatMap { number, row in
+      row.texts(options.shape, struckBy: active?.kind(strikingRow: number))
+    }
+    var response = SimulatedResponse.json(MairuiProtocol.body(texts))
+    faults?.damage(&response)
+    return response
+  }
+}
+
+extension MairuiRow {
+  fileprivate func texts(
+    _ shape: MairuiOptions.Shape, struckBy fault: Fault.Kind?
+  ) -> [[UInt8]] {
+    var row = self
+    var board = exchange.prefix
+    switch fault {
+    case .missingRow: return []
+    case .notANumber: row.code = "60A0" + code.suffix(2)
+    case .brokenName: row.name = [0xFF] + name.dropFirst()
+    case .wrongExchange: board = exchange == .shanghai ? "sz" : "sh"
+    case .garbageRow: return [Array("{\"dm\":".utf8)]
+    default: break
+    }
+    let text =
+      switch shape {
+      case .bare: row.object(code: row.code, board: board)
+      case .suffixed:
+        row.object(
+          code: row.code + "." + exchange.prefix.uppercased(), board: board.uppercased())
+      }
+    return fault == .duplicateRow ? [text, text] : [text]
+  }
+}
