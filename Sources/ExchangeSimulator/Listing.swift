@@ -51,7 +51,7 @@ package struct Listing: Sendable {
 }
 
 extension Listing {
-  init(symbol: Symbol, name: [UInt8], traits: Traits) {
+  package init(symbol: Symbol, name: [UInt8], traits: Traits) {
     let isListed = traits.behaviour != .delisted && traits.behaviour != .notListed
     func price(_ units: Int64) -> ExactDecimal { ExactDecimal(units: units, scale: traits.scale) }
     self.init(

@@ -29,35 +29,11 @@ package struct SimulatedHistory: Sendable {
   /// 48 bytes a minute: a hundred instruments for two months, a whole market for one day.
   private static let ledgerBytesMax = 64 << 20
 
+  /// The history that begins with `market`, which must not have been advanced into its day.
   /// - Parameters:
-  ///   - days: trading days in ascending order, at least one; simulated trade by trade.
+  ///   - days: trading days in ascending order; simulated trade by trade.
   ///   - earlierDays: those before, in ascending order, for day bars.
   ///   - earlierMinuteDays: how many of the last of those have minutes, too.
-  package init(
-    seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, days: [TradingDay],
-    earlierDays: [TradingDay] = [], earlierMinuteDays: Int = 0
-  ) {
-    precondition(!days.isEmpty, "a history has at least one day")
-    self.init(
-      SimulatedMarket(
-        seed: seed, day: days[0], instruments: instruments,
-        previousDay: earlierDays.last),
-      days: days, earlierDays: earlierDays, earlierMinuteDays: earlierMinuteDays)
-  }
-
-  /// `count` Shanghai trading days, the last of them `day` or the last before it, and
-  /// `earlierCount` days with day bars alone ahead of them.
-  package init(
-    seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, through day: TradingDay,
-    days count: Int, earlierDays earlierCount: Int = 0
-  ) {
-    let known = SimulatedHistory.tradingDays(count + earlierCount, through: day)
-    self.init(
-      seed: seed, instruments: instruments, days: Array(known.suffix(count)),
-      earlierDays: Array(known.dropLast(count)))
-  }
-
-  /// The history that begins with `market`, which must not have been advanced into its day.
   package init(
     _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = [],
     earlierMinuteDays: Int = 0
@@ -121,18 +97,7 @@ extension SimulatedHistory {
     return mornings[place]
   }
 
-  /// What really traded on one of `days`, up to the last publication at or before `moment`; the
-  /// whole day if nil.
-  package mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
-    -> TrueLedger
-  {
-    guard let place = days.firstIndex(of: day) else {
-      preconditionFailure("\(day) is no day of this history")
-    }
-    return ledger(place, at: moment.map { morning(place).publication(at: $0) } ?? Grid.dayEnd)
-  }
-
-  mutating func ledger(_ place: Int, at second: Int) -> TrueLedger {
+  package mutating func ledger(_ place: Int, at second: Int) -> TrueLedger {
     if let known = finished[place], second >= Grid.dayEnd { return known }
     run(place, to: second)
     guard let running else { preconditionFailure("a day that was run is there") }

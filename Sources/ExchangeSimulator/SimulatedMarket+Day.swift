@@ -9,8 +9,7 @@ extension SimulatedMarket {
     second += 1
     events.changed.removeAll(keepingCapacity: true)
     events.trades.removeAll(keepingCapacity: true)
-    events.takenBack.removeAll()
-    if !late.isEmpty { exchangeLateStates() }
+    disturb { oddities, market in oddities.begin(&market) }
     if second < Grid.morningOpen {
       stepBeforeOpening()
     } else if second < Grid.afternoonOpen {
@@ -20,8 +19,7 @@ extension SimulatedMarket {
     } else {
       stepAfterClose()
     }
-    if !busts.isEmpty { takeBackTrades() }
-    if !late.isEmpty { publishLate() }
+    disturb { oddities, market in oddities.end(&market) }
     for place in events.changed { lineTable.markChanged(Int(place)) }
   }
 

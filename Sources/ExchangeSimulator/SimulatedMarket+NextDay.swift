@@ -31,7 +31,7 @@ extension SimulatedMarket {
     self.lineage = lineage
     var traits = market.traits
     var market = market
-    market.exchangeLateStates()
+    market.disturb { oddities, market in oddities.begin(&market) }
     var states = market.states
     var listings = market.listings
     let daySeed = Randomness.mixed(seed &+ UInt64(bitPattern: Int64(day.daysSince1970)))

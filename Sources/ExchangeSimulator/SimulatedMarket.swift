@@ -26,22 +26,20 @@ package struct SimulatedMarket: Sendable {
   package let previousDay: TradingDay
   /// In the order the roster was made; `Trade.instrument` counts in it. `sh000001` is the first.
   package let symbols: [Symbol]
-  package internal(set) var listings: [Listing]
+  package var listings: [Listing]
 
-  package internal(set) var traits: [Traits]
+  package var traits: [Traits]
   let places: [Symbol: Int32]
   let lineage: Lineage
-  package internal(set) var states: [InstrumentState]
+  package var states: [InstrumentState]
   /// Second of each instrument's next event; `never` if none is planned.
   var due: [Int32]
   /// Seconds since Shanghai midnight up to which the day has happened.
   package internal(set) var second: Int
   /// What happened in the last step.
-  package internal(set) var events = StepEvents()
-  /// What it will take back, in no order.
-  var busts: [Bust] = []
-  var late: [LatePublisher] = []
-  var lineTable: LineTable
+  package var events = StepEvents()
+  package var oddities: (any MarketOddities)?
+  package var lineTable: LineTable
 
   static let never = Int32.max
 
@@ -115,52 +113,35 @@ package struct SimulatedMarket: Sendable {
 /// What happened in one second of a market.
 package struct StepEvents: Sendable {
   /// Instruments whose line changed, ascending within each kind of event.
-  package internal(set) var changed: [Int32] = []
-  /// What the exchange took back.
-  package internal(set) var takenBack: [Bust] = []
+  package var changed: [Int32] = []
   /// What traded, in the order of time for each instrument.
-  package internal(set) var trades: [Trade] = []
+  package var trades: [Trade] = []
+}
+
+/// What happens to single instruments against all rules: nothing in a demo's market, in a test's
+/// whatever it asks for.
+package protocol MarketOddities: Sendable {
+  /// A step is about to be taken.
+  mutating func begin(_ market: inout SimulatedMarket)
+
+  /// It was taken; the lines are not written yet.
+  mutating func end(_ market: inout SimulatedMarket)
+}
+
+extension SimulatedMarket {
+  mutating func disturb(_ change: (inout any MarketOddities, inout SimulatedMarket) -> Void) {
+    guard var oddities else { return }
+    self.oddities = nil  // or changing them would copy them
+    change(&oddities, &self)
+    self.oddities = oddities
+  }
 }
 
 /// The wire.
 extension SimulatedMarket {
-  /// Appends `var hq_str_<symbol>="…";\n` as it stands now; an unknown symbol's is empty.
-  package mutating func appendLine(_ symbol: Symbol, to body: inout [UInt8]) {
-    if let place = places[symbol] {
-      appendLine(at: place, to: &body)
-    } else {
-      LineTable.appendEmptyLine(symbol.bytes, to: &body)
-    }
-  }
-
-  mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
+  /// Appends `var hq_str_<symbol>="…";\n` as it stands now.
+  package mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
     lineTable.append(Int(place), states: states, traits: traits, to: &body)
-  }
-
-  /// Appends a line of the instrument at `place` with the name, traits and numbers of `source`,
-  /// as `state` has them.
-  package mutating func appendFalseLine(
-    at place: Int32, source: Int32, state: InstrumentState, to body: inout [UInt8]
-  ) {
-    lineTable.append(
-      state, traits: traits[Int(source)], symbol: symbols[Int(place)].bytes,
-      name: listings[Int(source)].name, to: &body)
-  }
-
-  /// The lines of `symbols`, in that order.
-  package mutating func body(for symbols: [Symbol]) -> [UInt8] {
-    var body: [UInt8] = []
-    body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
-    for symbol in symbols { appendLine(symbol, to: &body) }
-    return body
-  }
-
-  /// The lines of all `symbols`, in their order: as `body(for: market.symbols)`, without a look-up.
-  package mutating func bodyOfAll() -> [UInt8] {
-    var body: [UInt8] = []
-    body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
-    for place in symbols.indices { appendLine(at: Int32(place), to: &body) }
-    return body
   }
 
   /// The same market without its written lines, for keeping many.

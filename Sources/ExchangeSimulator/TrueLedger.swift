@@ -59,7 +59,7 @@ package struct TrueLedger: Sendable {
   package private(set) var minutes: [Minute]
   package private(set) var afterHours: [Minute]
   /// Of the day and of no minute, by instrument.
-  private var takenBack: [Int32: (volume: Int64, turnover: Int64)] = [:]
+  package var takenBack: [Int32: (volume: Int64, turnover: Int64)] = [:]
 
   /// Of a day in which nothing has happened yet.
   package init(_ market: SimulatedMarket) {
@@ -69,13 +69,6 @@ package struct TrueLedger: Sendable {
     references = market.traits.map(\.previousClose)
     minutes = Array(repeating: Minute(), count: symbols.count * TrueLedger.minutesPerDay)
     afterHours = Array(repeating: Minute(), count: symbols.count)
-  }
-
-  package mutating func takeBack(_ busts: [Bust]) {
-    for bust in busts {
-      takenBack[bust.place, default: (0, 0)].volume += bust.volume
-      takenBack[bust.place, default: (0, 0)].turnover += bust.turnover
-    }
   }
 
   package mutating func add(_ trades: [Trade]) {
@@ -104,31 +97,5 @@ package struct TrueLedger: Sendable {
     let minute = (millisecond - open * 1000 - 1) / 60_000
     let half = minutesPerDay / 2
     return min(max(minute, 0), half - 1) + (isMorning ? 0 : half)
-  }
-}
-
-/// Looking things up.
-extension TrueLedger {
-  /// Volume (shares) and turnover of one minute 0…239; nil for a symbol that is not listed.
-  package func totals(of symbol: Symbol, minute: Int) -> (
-    volume: ExactDecimal, turnover: ExactDecimal
-  )? {
-    guard let place = symbols.firstIndex(of: symbol) else { return nil }
-    let found = minutes[place * TrueLedger.minutesPerDay + minute]
-    return (ExactDecimal(found.volume), ExactDecimal(units: found.turnover, scale: 3))
-  }
-
-  /// What the whole day traded, without the session after the close, and without what the exchange
-  /// took back.
-  package func totals(of symbol: Symbol) -> (volume: ExactDecimal, turnover: ExactDecimal)? {
-    guard let place = symbols.firstIndex(of: symbol) else { return nil }
-    let taken = takenBack[Int32(place)] ?? (0, 0)
-    var volume = -taken.volume
-    var turnover = -taken.turnover
-    for minute in 0..<TrueLedger.minutesPerDay {
-      volume += minutes[place * TrueLedger.minutesPerDay + minute].volume
-      turnover += minutes[place * TrueLedger.minutesPerDay + minute].turnover
-    }
-    return (ExactDecimal(volume), ExactDecimal(units: turnover, scale: 3))
   }
 }

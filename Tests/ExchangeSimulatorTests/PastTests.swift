@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import TestExchange
 
 /// The days before the simulated ones: linked, with events in them, and minutes in the last.
 @Suite struct `The days before the first simulated day` {

@@ -34,7 +34,7 @@ package final class DayRecorder: DayObserver {
   /// Called by the market after each step.
   package func stepped(_ market: SimulatedMarket) {
     truth.add(market.events.trades)
-    truth.takeBack(market.events.takenBack)
+    if let oddities = market.oddities as? DayOddities { truth.takeBack(oddities.takenBack) }
     tape.add(market)
     digestState.add(market)
   }

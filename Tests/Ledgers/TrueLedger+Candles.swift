@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import TestExchange
 
 /// The truth against candles that claim all of it: what a day must be once its gaps are repaired.
 

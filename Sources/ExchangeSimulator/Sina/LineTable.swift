@@ -5,10 +5,10 @@ import Market
 ///
 /// One flat buffer with a fixed room for each line, so that a copy of the market is a few plain
 /// memory copies. The format is docs/sources/sina.md#fields.
-struct LineTable: Sendable {
+package struct LineTable: Sendable {
   /// The longest line seen has 330 bytes: nine-digit volumes, six-digit prices, a trailer.
   static let lineBytesMax = 512
-  static let lineBytesTypical = 280
+  package static let lineBytesTypical = 280
 
   private let prefixes: [[UInt8]]
   private let today: [UInt8]
@@ -36,7 +36,7 @@ struct LineTable: Sendable {
     for place in lengths.indices { lengths[place] = 0 }
   }
 
-  static func appendEmptyLine(_ symbol: [UInt8], to body: inout [UInt8]) {
+  package static func appendEmptyLine(_ symbol: [UInt8], to body: inout [UInt8]) {
     body.append(contentsOf: "var hq_str_".utf8)
     body.append(contentsOf: symbol)
     body.append(contentsOf: "=\"\";\n".utf8)
@@ -57,7 +57,7 @@ struct LineTable: Sendable {
   }
 
   /// Appends a line that is no instrument's own.
-  func append(
+  package func append(
     _ state: InstrumentState, traits: Traits, symbol: [UInt8], name: [UInt8],
     to body: inout [UInt8]
   ) {

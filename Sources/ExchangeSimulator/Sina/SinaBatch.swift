@@ -1,14 +1,14 @@
 import Market
 
 /// One answer of Sina's quotes in the making.
-struct SinaBatch {
+package struct SinaBatch {
   private var lines: LineBatch
 
-  init(faults: (any ResponseFaults)?, observer: (any DayObserver)?) {
+  package init(faults: (any ResponseFaults)?, observer: (any DayObserver)?) {
     lines = LineBatch(faults: faults, observer: observer)
   }
 
-  mutating func append(_ symbol: Symbol, of market: inout SimulatedMarket) {
+  package mutating func append(_ symbol: Symbol, of market: inout SimulatedMarket) {
     guard let place = market.place(of: symbol) else {
       return SinaOverview.appendLine(symbol, of: market, to: &lines.body)
     }
@@ -24,16 +24,7 @@ struct SinaBatch {
   }
 
   /// The finished answer, shown to the observer.
-  mutating func response(of market: SimulatedMarket) -> SimulatedResponse {
+  package mutating func response(of market: SimulatedMarket) -> SimulatedResponse {
     lines.response(of: market)
-  }
-}
-
-extension SimulatedMarket {
-  /// The lines of `symbols` as a server would send them, shown to `observer`.
-  package mutating func body(for symbols: [Symbol], shownTo observer: any DayObserver) -> [UInt8] {
-    var batch = SinaBatch(faults: nil, observer: observer)
-    for symbol in symbols { batch.append(symbol, of: &self) }
-    return batch.response(of: self).body
   }
 }
