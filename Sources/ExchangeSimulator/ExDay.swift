@@ -6,11 +6,11 @@ import Market
 /// The factors of qfq.js and hfq.js are made of nothing else. At most one dividend a year and
 /// instrument, in June or July, is drawn from (seed, place, year); splits are events of the past
 /// alone (`PastEvents`).
-struct ExDay: Sendable, Hashable {
+package struct ExDay: Sendable, Hashable {
   var day: TradingDay
   /// The close before it, and the previous close the exchange shows on the day instead.
   var close: Int64
-  var reference: Int64
+  package var reference: Int64
   /// Shares a holder has on the day for ten on the day before.
   var sharesPerTen: Int64 = 10
 

@@ -36,6 +36,11 @@ package enum Grid {
     hour * 3600 + minute * 60 + second
   }
 
+  /// Where one of the day's 240 minutes begins.
+  package static func opening(ofMinute minute: Int) -> Int {
+    minute < 120 ? morningOpen + minute * 60 : afternoonOpen + (minute - 120) * 60
+  }
+
   /// The first second later than `second` in which an instrument of this phase is published.
   package static func publication(after second: Int, phase: Int32) -> Int {
     let past = (second - Int(phase)) % periodSeconds

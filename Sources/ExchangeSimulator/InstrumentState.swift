@@ -31,7 +31,7 @@ package struct InstrumentState: Sendable {
     package var turnover: Int64 = 0
   }
 
-  var random: Randomness
+  package var random: Randomness
   /// Second of the last change; the date is today's unless `isPreviousSession`.
   package var stamp: Int32 = 0
   package var status = QuoteStatus.normal
@@ -52,7 +52,7 @@ package struct InstrumentState: Sendable {
 
   /// The price that moves next: the last trade, or the reference before the first.
   @inline(__always)
-  var anchor: Int64 { last > 0 ? last : reference }
+  package var anchor: Int64 { last > 0 ? last : reference }
 }
 
 /// One trade: what really happened, seen by nobody but the ledger of truth.

@@ -4,7 +4,7 @@ import Market
 ///
 /// The first `specials` entries hold one of everything a feed must cope with, so that even a small
 /// market shows all of it; the rest is drawn in about the proportions of the real one.
-struct InstrumentTable {
+package struct InstrumentTable {
   private(set) var listings: [Listing] = []
   private(set) var traits: [Traits] = []
 
@@ -175,7 +175,7 @@ extension InstrumentTable {
     return Int32(random.below(Int64(Grid.periodSeconds)))
   }
 
-  static func isSpecialTreatment(_ name: [UInt8]) -> Bool {
+  package static func isSpecialTreatment(_ name: [UInt8]) -> Bool {
     name.starts(with: "ST".utf8) || name.starts(with: "*ST".utf8)
   }
 
@@ -230,7 +230,9 @@ extension InstrumentTable {
 /// What a day makes of an instrument: drawn for the first day by the roster, for each later one by
 /// the day before it.
 extension InstrumentTable {
-  static func setLimits(_ traits: inout Traits, isSpecialTreatment: Bool, on day: TradingDay) {
+  package static func setLimits(
+    _ traits: inout Traits, isSpecialTreatment: Bool, on day: TradingDay
+  ) {
     var percent: Int64 = 10
     switch traits.board {
     case .star, .chiNext: percent = 20
@@ -250,7 +252,7 @@ extension InstrumentTable {
     return (2 * numerator + denominator) / (2 * denominator) * traits.tick
   }
 
-  static func setPace(_ traits: inout Traits, using random: inout Randomness) {
+  package static func setPace(_ traits: inout Traits, using random: inout Randomness) {
     switch traits.behaviour {
     case .liquid, .index:
       (traits.pace.gapSteps, traits.pace.tradeChancePerMille, traits.pace.sizeSteps) = (1, 950, 60)
@@ -267,7 +269,7 @@ extension InstrumentTable {
   }
 
   /// Halts begin and end at half past a minute; one that would end after 14:50 does not end.
-  static func setHalts(_ traits: inout Traits, using random: inout Randomness) {
+  package static func setHalts(_ traits: inout Traits, using random: inout Randomness) {
     switch traits.behaviour {
     case .haltedAtOpening:
       traits.halt.from = Int32(Grid.morningOpen)

@@ -77,18 +77,18 @@ package struct Traits: Sendable {
     package var down: Int64 = 0
   }
 
-  struct Pace: Sendable {
+  package struct Pace: Sendable {
     /// Publications between two events of this instrument, on average.
-    var gapSteps: Int64 = 1
-    var tradeChancePerMille: Int64 = 0
+    package var gapSteps: Int64 = 1
+    package var tradeChancePerMille: Int64 = 0
     /// Mean size of a trade in order steps beyond the minimum.
-    var sizeSteps: Int64 = 1
+    package var sizeSteps: Int64 = 1
   }
 
   /// Status 04 between these seconds; 0 if never.
-  struct Halt: Sendable {
-    var from: Int32 = 0
-    var to: Int32 = 0
+  package struct Halt: Sendable {
+    package var from: Int32 = 0
+    package var to: Int32 = 0
   }
 
   package var exchange: Exchange
@@ -104,12 +104,12 @@ package struct Traits: Sendable {
   /// What its prices walk around; 0 for the previous close.
   package var center: Int64 = 0
   package var limits = Limits()
-  var pace = Pace()
+  package var pace = Pace()
   /// Published in the seconds that leave this remainder when divided by the period.
   package var phase: Int32 = 0
   /// Of 1,000 rows with trades right after another, as many have the stamp of that one.
   var keptStampsPerMille: Int64 = 0
-  var halt = Halt()
+  package var halt = Halt()
 
   package var isIndex: Bool { kind == .index }
   package var isShanghaiIndex: Bool { kind == .index && exchange == .shanghai }

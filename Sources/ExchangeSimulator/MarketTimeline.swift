@@ -47,7 +47,7 @@ package struct MarketTimeline: Sendable {
   private mutating func begin(_ day: TradingDay, watchedBy observers: DayObservers) {
     for next in history.days where front.day < next && next <= day {
       advanceFront(to: Grid.dayEnd, watchedBy: observers.observer(of: front))
-      front = SimulatedMarket(following: front, on: next)
+      front = history.next(after: front, on: next)
       checkpoints = [front.withoutLines()]
       observers.begin(front)
     }

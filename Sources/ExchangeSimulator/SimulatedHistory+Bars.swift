@@ -104,8 +104,8 @@ extension TrueLedger {
     var last = reference
     var bars: [HistoryBar] = []
     for range in ranges(scale) {
-      let begin = Calculation.opening(ofMinute: range.lowerBound)
-      let end = Calculation.opening(ofMinute: range.upperBound - 1) + 60
+      let begin = Grid.opening(ofMinute: range.lowerBound)
+      let end = Grid.opening(ofMinute: range.upperBound - 1) + 60
       // The closing auction has no bar before it has matched.
       let shown = scale == 1 && range.count > 1 ? end - 1 : begin
       guard second > shown else { break }

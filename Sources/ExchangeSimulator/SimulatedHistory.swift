@@ -25,20 +25,26 @@ package struct SimulatedHistory: Sendable {
   private var finished: [Int: TrueLedger] = [:]
   private var finishedOrder: [Int] = []
   private var running: (place: Int, market: SimulatedMarket, ledger: TrueLedger)?
+  private let following: Following?
+
+  /// The market of a day after one that has happened to its end.
+  package typealias Following = @Sendable (SimulatedMarket, TradingDay) -> SimulatedMarket
 
   /// 48 bytes a minute: a hundred instruments for two months, a whole market for one day.
   private static let ledgerBytesMax = 64 << 20
 
   /// The history that begins with `market`, which must not have been advanced into its day.
   /// - Parameters:
-  ///   - days: trading days in ascending order; simulated trade by trade.
+  ///   - days: trading days in ascending order, simulated trade by trade; the market's alone if nil.
   ///   - earlierDays: those before, in ascending order, for day bars.
   ///   - earlierMinuteDays: how many of the last of those have minutes, too.
+  ///   - following: what makes the days after the first.
   package init(
     _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = [],
-    earlierMinuteDays: Int = 0
+    earlierMinuteDays: Int = 0, following: Following? = nil
   ) {
     let days = days ?? [market.day]
+    precondition(following != nil || days.count == 1, "several days follow each other")
     precondition(
       days.first == market.day && market.second < Grid.dayReset,
       "a history begins with its market, before anything happened")
@@ -48,6 +54,7 @@ package struct SimulatedHistory: Sendable {
     self.days = days
     self.earlierDays = earlierDays
     self.earlierMinuteDays = earlierMinuteDays
+    self.following = following
     mornings = [market.withoutLines()]
   }
 
@@ -133,12 +140,17 @@ extension SimulatedHistory {
     running = (place, market, ledger)
   }
 
+  func next(after market: SimulatedMarket, on day: TradingDay) -> SimulatedMarket {
+    guard let following else { preconditionFailure("a history of one day has no next one") }
+    return following(market, day)
+  }
+
   private mutating func keep(_ place: Int, market: SimulatedMarket, ledger: TrueLedger) {
     if daySums.count == place {
       daySums.append(ledger.symbols.indices.map { ledger.sum(at: $0) })
     }
     if mornings.count == place + 1, place + 1 < days.count {
-      let next = SimulatedMarket(following: market, on: days[place + 1])
+      let next = self.next(after: market, on: days[place + 1])
       for instrument in next.traits.indices {
         let close = market.states[instrument].anchor
         if let dividend = next.dividend(at: instrument, close: close) {
@@ -158,7 +170,7 @@ extension SimulatedHistory {
 
 extension SimulatedMarket {
   /// The dividend this day began with, if the last close was `close`.
-  func dividend(at place: Int, close: Int64) -> ExDay? {
+  package func dividend(at place: Int, close: Int64) -> ExDay? {
     ExDay(
       seed: seed, place: place, traits: traits[place], on: day, after: previousDay, close: close)
   }

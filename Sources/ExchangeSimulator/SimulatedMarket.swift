@@ -22,15 +22,15 @@ package struct SimulatedMarket: Sendable {
   }
 
   package let seed: UInt64
-  package let day: TradingDay
-  package let previousDay: TradingDay
+  package private(set) var day: TradingDay
+  package private(set) var previousDay: TradingDay
   /// In the order the roster was made; `Trade.instrument` counts in it. `sh000001` is the first.
   package let symbols: [Symbol]
   package var listings: [Listing]
 
   package var traits: [Traits]
   let places: [Symbol: Int32]
-  let lineage: Lineage
+  package var lineage: Lineage
   package var states: [InstrumentState]
   /// Second of each instrument's next event; `never` if none is planned.
   var due: [Int32]
@@ -74,6 +74,15 @@ package struct SimulatedMarket: Sendable {
       listings: instrumentTable.listings, day: day, previousDay: self.previousDay)
   }
 
+  /// Another day is about to begin: the rest is up to who makes it.
+  package mutating func turn(to next: TradingDay) {
+    (previousDay, day) = (day, next)
+    second = Grid.dayReset - 1
+    due = Array(repeating: SimulatedMarket.never, count: traits.count)
+    events = StepEvents()
+    oddities = nil
+  }
+
   private static func weekday(before day: TradingDay) -> TradingDay {
     var earlier = day.advanced(by: -1)
     while earlier.isWeekend { earlier = earlier.advanced(by: -1) }
@@ -110,6 +119,14 @@ package struct SimulatedMarket: Sendable {
   }
 }
 
+/// What an instrument is in the long run, whatever it does on a day.
+package struct Lineage: Sendable {
+  /// Trading days this market has lived through before the present one.
+  package var daysBefore = 0
+  package let behaviours: [Behaviour]
+  package let names: [[UInt8]]
+}
+
 /// What happened in one second of a market.
 package struct StepEvents: Sendable {
   /// Instruments whose line changed, ascending within each kind of event.
@@ -129,7 +146,9 @@ package protocol MarketOddities: Sendable {
 }
 
 extension SimulatedMarket {
-  mutating func disturb(_ change: (inout any MarketOddities, inout SimulatedMarket) -> Void) {
+  package mutating func disturb(
+    _ change: (inout any MarketOddities, inout SimulatedMarket) -> Void
+  ) {
     guard var oddities else { return }
     self.oddities = nil  // or changing them would copy them
     change(&oddities, &self)

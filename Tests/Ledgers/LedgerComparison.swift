@@ -235,7 +235,7 @@ extension TrueLedger {
     }
     for cell in left.indices where left[cell].0 != 0 {
       let minute = cell % TrueLedger.minutesPerDay
-      let opening = Timestamp(day: day, secondOfDay: Calculation.opening(ofMinute: minute))
+      let opening = Timestamp(day: day, secondOfDay: Grid.opening(ofMinute: minute))
       differences.add(
         "\(symbols[cell / TrueLedger.minutesPerDay]) \(opening): \(left[cell].0) traded, no candle")
     }

@@ -107,7 +107,7 @@ extension ObservableLedger {
   }
 
   func candle(_ row: Row, place: Int, minute: Int) -> Candle {
-    let opening = Calculation.opening(ofMinute: minute)
+    let opening = Grid.opening(ofMinute: minute)
     let scale = scales[place]
     return Candle(
       symbol: symbols[place], timeframe: .minute1, tradingDay: day,

@@ -38,7 +38,7 @@ extension TrueLedger {
     }
     for cell in missing.sorted() {
       let (place, minute) = cell.quotientAndRemainder(dividingBy: TrueLedger.minutesPerDay)
-      let opening = Timestamp(day: day, secondOfDay: Calculation.opening(ofMinute: minute))
+      let opening = Timestamp(day: day, secondOfDay: Grid.opening(ofMinute: minute))
       differences.add("\(symbols[place]) \(opening): \(minutes[cell].volume) traded, no candle")
     }
     return differences.report

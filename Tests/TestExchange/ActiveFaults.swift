@@ -67,9 +67,8 @@ extension ActiveFaults {
     for fault in bodyFaults {
       switch fault.kind {
       case .truncated(let byte):
-        truncate(
-          &response.body, at: byte ?? fault.number(below: response.body.count), lines: &lines,
-          ends: ends)
+        let end = byte ?? fault.number(below: response.body.count)
+        truncate(&response.body, at: end, lines: &lines, ends: ends)
       case .utf8Names:
         response.body = GB18030.decodedToUTF8(response.body) ?? response.body
       default: deliver(&response, of: response.body.count, by: fault)

@@ -16,7 +16,8 @@ extension SimulatedHistory {
       SimulatedMarket(
         seed: seed, day: days[0], instruments: instruments,
         previousDay: earlierDays.last),
-      days: days, earlierDays: earlierDays, earlierMinuteDays: earlierMinuteDays)
+      days: days, earlierDays: earlierDays, earlierMinuteDays: earlierMinuteDays,
+      following: { SimulatedMarket(following: $0, on: $1) })
   }
 
   /// `count` Shanghai trading days, the last of them `day` or the last before it, and

@@ -17,7 +17,7 @@ package struct LineTable: Sendable {
   /// 0 while the line must be written anew.
   private var lengths: [Int32]
 
-  init(listings: [Listing], day: TradingDay, previousDay: TradingDay) {
+  package init(listings: [Listing], day: TradingDay, previousDay: TradingDay) {
     prefixes = listings.map { LineTable.prefix($0.symbol.bytes, name: $0.name) }
     today = Array(day.description.utf8)
     yesterday = Array(previousDay.description.utf8)

@@ -1,3 +1,5 @@
+import ExchangeSimulator
+
 /// The ledgers' own arithmetic of minutes, written here a second time on purpose; see `Grid`.
 ///
 /// What lies between two moments is reckoned on the axis of trading seconds, 0…14400: lunch is one
@@ -6,12 +8,6 @@ package enum Calculation {
   package static let minutes = 240
   package static let half = 120
   package static let secondsPerDay = 14_400
-
-  /// Seconds since Shanghai midnight.
-  package static func opening(ofMinute minute: Int) -> Int {
-    minute < half
-      ? Grid.morningOpen + minute * 60 : Grid.afternoonOpen + (minute - half) * 60
-  }
 
   /// The minute a line stamped `second` speaks of, left-open and right-closed: the opening auction
   /// in minute 0, what straggles in after a close in the last minute before it.
@@ -25,7 +21,7 @@ package enum Calculation {
   /// The minute that opens at `second`; nil if none does.
   package static func minute(openingAt second: Int) -> Int? {
     let minute = elapsed(at: second + 1) / 60
-    return minute < minutes && opening(ofMinute: minute) == second ? minute : nil
+    return minute < minutes && Grid.opening(ofMinute: minute) == second ? minute : nil
   }
 
   /// Trading seconds that have passed at `second`.

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The trading day after a trading day: closes become previous closes, everybody draws anew.
@@ -7,40 +8,24 @@ import Market
 /// trade like others and only now and then fall back, so that a month stays plausible and still
 /// shows every oddity. A later day is a pure function of (seed, day, the day before).
 
-/// What an instrument is in the long run, whatever it does on a day.
-struct Lineage: Sendable {
-  /// Trading days this market has lived through before the present one.
-  var daysBefore = 0
-  let behaviours: [Behaviour]
-  let names: [[UInt8]]
-}
-
 extension SimulatedMarket {
   /// The market on the morning of `day`, its lines as this market's day left them.
   ///
   /// This market's day must have happened to its end.
   init(following market: SimulatedMarket, on day: TradingDay) {
     precondition(market.second >= Grid.dayEnd && day > market.day, "a day follows a finished one")
-    seed = market.seed
-    self.day = day
-    previousDay = market.day
-    symbols = market.symbols
-    places = market.places
+    self = market
+    disturb { oddities, market in oddities.begin(&market) }
+    turn(to: day)
     var lineage = market.lineage
     lineage.daysBefore += 1
     self.lineage = lineage
-    var traits = market.traits
-    var market = market
-    market.disturb { oddities, market in oddities.begin(&market) }
-    var states = market.states
-    var listings = market.listings
+    var (traits, states, listings) = (self.traits, self.states, self.listings)
     let daySeed = Randomness.mixed(seed &+ UInt64(bitPattern: Int64(day.daysSince1970)))
     for place in traits.indices {
       states[place].random = Randomness(seed: daySeed, stream: UInt64(place))
       states[place].isPreviousSession = true
-      let dividend = ExDay(
-        seed: seed, place: place, traits: traits[place], on: day, after: market.day,
-        close: states[place].anchor)
+      let dividend = self.dividend(at: place, close: states[place].anchor)
       traits[place].renew(
         lineage, place: place, on: day, reference: dividend?.reference ?? states[place].anchor,
         using: &states[place].random)
@@ -50,9 +35,7 @@ extension SimulatedMarket {
     self.traits = traits
     self.states = states
     self.listings = listings
-    due = Array(repeating: SimulatedMarket.never, count: traits.count)
-    second = Grid.dayReset - 1
-    lineTable = LineTable(listings: listings, day: day, previousDay: market.day)
+    lineTable = LineTable(listings: listings, day: day, previousDay: previousDay)
   }
 }
 
@@ -68,9 +51,9 @@ extension Traits {
     if reference > 0 { previousClose = reference }
     pace.sizeSteps = 1
     InstrumentTable.setPace(&self, using: &random)
-    halt = Halt()
+    (halt.from, halt.to) = (0, 0)
     InstrumentTable.setHalts(&self, using: &random)
-    limits = Limits()
+    (limits.up, limits.down) = (0, 0)
     if isIndex || lineage.isWithoutLimit(place, traits: self) { return }
     InstrumentTable.setLimits(
       &self, isSpecialTreatment: InstrumentTable.isSpecialTreatment(lineage.names[place]), on: day)
