@@ -4,9 +4,7 @@ import Market
 extension EarlierDays {
   /// The day's bar with the turnover its minutes add up to.
   func bar(byMinutesAt index: Int) -> TrueLedger.Minute {
-    var sum = TrueLedger.Minute()
-    for minute in minutes(at: index) { sum.append(minute) }
-    return sum
+    TrueLedger.Minute(minutes(at: index))
   }
 
   /// 240 minutes, those without a trade all zero.

@@ -51,7 +51,7 @@ package protocol ResponseDelivery: Sendable {
 /// An answer and how it is to be delivered.
 package struct SimulatedResponse: Sendable {
   package var status: Int
-  package var contentType = "application/javascript; charset=GB18030"
+  package var contentType: String
   package var body: [UInt8]
   /// nil: whole, and at once.
   package var delivery: (any ResponseDelivery)?
@@ -61,28 +61,26 @@ package struct SimulatedResponse: Sendable {
   /// What the observer noted about it; withdrawn if it cannot be delivered.
   package var ticket: ResponseTicket?
 
-  package init(status: Int = 200, body: [UInt8]) {
+  package init(
+    status: Int = 200, body: [UInt8],
+    contentType: String = "application/javascript; charset=GB18030"
+  ) {
     self.status = status
     self.body = body
+    self.contentType = contentType
   }
 
   package static func text(_ status: Int, _ text: String) -> SimulatedResponse {
-    var response = SimulatedResponse(status: status, body: Array(text.utf8))
-    response.contentType = "text/plain"
-    return response
+    SimulatedResponse(status: status, body: Array(text.utf8), contentType: "text/plain")
   }
 
   package static func json(_ body: [UInt8]) -> SimulatedResponse {
-    var response = SimulatedResponse(body: body)
-    response.contentType = "application/json; charset=utf-8"
-    return response
+    SimulatedResponse(body: body, contentType: "application/json; charset=utf-8")
   }
 
   /// Without a character set.
   static func bareJSON(_ status: Int, _ text: String) -> SimulatedResponse {
-    var response = SimulatedResponse(status: status, body: Array(text.utf8))
-    response.contentType = "application/json"
-    return response
+    SimulatedResponse(status: status, body: Array(text.utf8), contentType: "application/json")
   }
 
   /// Status line and headers.

@@ -109,8 +109,7 @@ extension TrueLedger {
       // The closing auction has no bar before it has matched.
       let shown = scale == 1 && range.count > 1 ? end - 1 : begin
       guard second > shown else { break }
-      var sums = Minute()
-      for minute in minutes[range] { sums.append(minute) }
+      var sums = Minute(minutes[range])
       if sums.volume == 0 {
         sums = Minute(open: last, high: last, low: last, close: last, volume: 0, turnover: 0)
       }

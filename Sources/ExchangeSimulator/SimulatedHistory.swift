@@ -178,9 +178,5 @@ extension SimulatedMarket {
 
 extension TrueLedger {
   /// The whole day of one instrument, without the session after the close.
-  func sum(at place: Int) -> Minute {
-    var sum = Minute()
-    for minute in minutes(at: place) { sum.append(minute) }
-    return sum
-  }
+  func sum(at place: Int) -> Minute { Minute(minutes(at: place)) }
 }

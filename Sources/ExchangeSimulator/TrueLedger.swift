@@ -20,6 +20,12 @@ package struct TrueLedger: Sendable {
       (self.volume, self.turnover) = (volume, turnover)
     }
 
+    /// What traded in all of them, one after the other.
+    init(_ minutes: some Sequence<Minute>) {
+      self.init()
+      for minute in minutes { append(minute) }
+    }
+
     fileprivate mutating func enter(_ trade: Trade) {
       if volume == 0 {
         open = trade.price

@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `day rows have no amount, and the plain form averages unless asked not to`() throws {
+  @Test func `day rows have no amount`() throws {
     let history = try HistoryTests.history(days: 1)
     let moment = Timestamp(day: history.days[0], secondOfDay: 57_000)
     let plain = query(moment, "sh600000", 240, 3)
@@ -114,9 +114,6 @@ import Testing
     #expect(Set(row.keys) == ["day", "open", "high", "low", "close", "volume"])
     #expect(row["day"] == history.days[0].description)
     #expect(row["open"]?.split(separator: ".").last?.count == 3)
-    let averaged = plain.replacing("ma=no", with: "ma=5")
-    let long = try ask(history, KlineTests.json + averaged)
-    #expect(KlineTests.rows(long.text).allSatisfy { $0["ma_price5"] != nil })
   }
 
   @Test(arguments: [

@@ -36,17 +36,16 @@ package struct CannedResponse: Sendable, Hashable {
 
 extension SimulatedResponse {
   init(_ canned: CannedResponse) {
-    self.init(status: canned.status, body: Array(canned.body.utf8))
-    contentType = canned.contentType
+    self.init(
+      status: canned.status, body: Array(canned.body.utf8), contentType: canned.contentType)
     retryAfterSeconds = canned.retryAfterSeconds
     headers = canned.headers
   }
 
   static func page(_ status: Int, _ sentence: String) -> SimulatedResponse {
     let html = "<html><head><title>\(sentence)</title></head><body>\(sentence)</body></html>\n"
-    var response = SimulatedResponse(
-      status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8))
-    response.contentType = "text/html; charset=GBK"
-    return response
+    return SimulatedResponse(
+      status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8),
+      contentType: "text/html; charset=GBK")
   }
 }

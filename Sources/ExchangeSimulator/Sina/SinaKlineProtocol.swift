@@ -4,8 +4,8 @@ import Market
 /// without amounts, and `…/jsonp_v2.php/<callback>/CN_MarketDataService.getKLineData?…`, which
 /// alone has one-minute bars and, for minutes, amounts.
 ///
-/// It behaves as the real one was seen to: newest N bars and no dates, the running bar included;
-/// whatever it does not like, or does not know, is `null`.
+/// It behaves as the real one was seen to, asked for no averages: newest N bars and no dates, the
+/// running bar included; whatever it does not like, or does not know, is `null`.
 struct SinaKlineProtocol: UpstreamProtocol {
   /// More was answered `null` (akshare #4094).
   static let barsMax = 1970
@@ -67,10 +67,6 @@ struct KlineQuery {
   let timeframe: Timeframe
   let count: Int
   let hasAmounts: Bool
-  /// Lengths of the moving averages each row ends with.
-  let averages: [Int]
-
-  private static let averagesDefault = [5, 10, 30]
 
   init?(_ symbol: Symbol, target: RequestTarget, form: SinaKlineProtocol.Form) {
     let scale = target["scale"].flatMap { Int16($0) } ?? 0
@@ -83,12 +79,6 @@ struct KlineQuery {
     self.timeframe = timeframe
     self.count = count
     hasAmounts = form.isService && timeframe.rawValue < Timeframe.day1.rawValue
-    averages =
-      target["ma"].map {
-        $0.split(separator: ",").compactMap { Int($0) }
-          .filter((1...SinaKlineProtocol.barsMax).contains)
-      }
-      ?? KlineQuery.averagesDefault
   }
 }
 
@@ -98,8 +88,6 @@ package struct KlineRow {
   package var prices: [String]
   package var volume: String
   var amount: String?
-  /// `"ma_price5":1.23,"ma_volume5":400`
-  var averages: String
 
   package var text: String {
     let names = ["open", "high", "low", "close"]
@@ -107,7 +95,6 @@ package struct KlineRow {
     parts += zip(names, prices).map { "\"\($0)\":\"\($1)\"" }
     parts.append("\"volume\":\"\(volume)\"")
     if let amount { parts.append("\"amount\":\"\(amount)\"") }
-    if !averages.isEmpty { parts.append(averages) }
     return "{" + parts.joined(separator: ",") + "}"
   }
 }
@@ -116,13 +103,9 @@ extension SimulatedHistory {
   /// nil for a symbol nobody knows.
   mutating func klineRows(_ query: KlineQuery, at moment: Timestamp) -> [KlineRow]? {
     guard let place = morning(0).place(of: query.symbol).map(Int.init) else { return nil }
-    let lead = query.averages.max() ?? 0
-    let bars = bars(of: place, timeframe: query.timeframe, at: moment, count: query.count + lead)
     let scale = morning(0).traits[place].scale
-    return bars.indices.suffix(query.count).map { index in
-      KlineRow(
-        bars[index], scale: scale, hasAmount: query.hasAmounts,
-        averages: KlineRow.averages(query.averages, bars: bars[...index], scale: scale))
+    return bars(of: place, timeframe: query.timeframe, at: moment, count: query.count).map {
+      KlineRow($0, scale: scale, hasAmount: query.hasAmounts)
     }
   }
 }
@@ -131,7 +114,7 @@ extension KlineRow {
   /// Digits behind the point of every price; an index of four loses one.
   package static let places: UInt8 = 3
 
-  init(_ bar: HistoryBar, scale: UInt8, hasAmount: Bool, averages: String) {
+  init(_ bar: HistoryBar, scale: UInt8, hasAmount: Bool) {
     day = bar.day.description + (bar.end.map { " " + clockText($0) } ?? "")
     prices = [bar.sums.open, bar.sums.high, bar.sums.low, bar.sums.close].map {
       KlineRow.price($0, scale: scale)
@@ -139,31 +122,16 @@ extension KlineRow {
     volume = String(bar.sums.volume)
     amount =
       hasAmount ? ExactDecimal(units: bar.sums.turnover * 10, scale: 4).description : nil
-    self.averages = averages
   }
 
   static func price(_ units: Int64, scale: UInt8) -> String {
     let price = ExactDecimal(units: units, scale: scale)
     return ((try? price.rescaled(places: places)) ?? price).description
   }
-
-  /// Bare numbers over the rows up to and with the last; none where there are too few.
-  fileprivate static func averages(
-    _ lengths: [Int], bars: ArraySlice<HistoryBar>, scale: UInt8
-  ) -> String {
-    lengths.filter { $0 <= bars.count }.map { length in
-      let window = bars.suffix(length)
-      let price = window.reduce(0) { $0 + $1.sums.close } / Int64(length)
-      let volume = window.reduce(0) { $0 + $1.sums.volume } / Int64(length)
-      return
-        "\"ma_price\(length)\":\(self.price(price, scale: scale)),\"ma_volume\(length)\":\(volume)"
-    }.joined(separator: ",")
-  }
 }
 
 extension SimulatedResponse {
   init(script: String) {
-    self.init(body: Array(script.utf8))
-    contentType = "text/javascript; charset=gbk"
+    self.init(body: Array(script.utf8), contentType: "text/javascript; charset=gbk")
   }
 }
