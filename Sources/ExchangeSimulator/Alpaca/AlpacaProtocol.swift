@@ -113,6 +113,17 @@ package struct AlpacaProtocol: UpstreamProtocol {
   }
 }
 
+extension SimulatedResponse {
+  static let recentSIP = bareJSON(
+    403, alpacaMessage("subscription does not permit querying recent SIP data"))
+
+  /// The body of a refusal.
+  package static func alpacaMessage(_ sentence: String) -> String {
+    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "{\"message\":\"\(escaped)\"}"
+  }
+}
+
 /// What strikes an answer of Alpaca's.
 package protocol AlpacaFaults: ResponseFaults {
   /// - Parameter number: of the request; what makes an endless chain of tokens differ.

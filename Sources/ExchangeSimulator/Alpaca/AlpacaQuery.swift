@@ -111,17 +111,6 @@ struct AlpacaRefusal: Error {
   }
 }
 
-extension SimulatedResponse {
-  fileprivate static let recentSIP = bareJSON(
-    403, alpacaMessage("subscription does not permit querying recent SIP data"))
-
-  /// The body of a refusal.
-  package static func alpacaMessage(_ sentence: String) -> String {
-    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return "{\"message\":\"\(escaped)\"}"
-  }
-}
-
 extension RequestTarget {
   fileprivate func number(_ name: String, default standard: Int) throws(AlpacaRefusal) -> Int {
     guard let text = self[name] else { return standard }
