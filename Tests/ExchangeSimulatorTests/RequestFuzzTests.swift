@@ -13,7 +13,6 @@ import Testing
       "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData",
       ["symbol", "scale", "datalen", "ma", "_"]
     ),
-    ("/quotes_service/api/json_v2.php/CN_MarketData.getKLineData", ["symbol", "scale", "datalen"]),
     (
       "/quotes_service/api/json_v2.php/Market_Center.getHQNodeData",
       ["node", "page", "num", "rn"]

@@ -223,17 +223,12 @@ import Testing
     #expect(fills > 5)
   }
 
-  @Test func `short forms count in hundreds and ten thousands`() throws {
+  @Test func `an index of New York has 36 fields, one that is unknown none`() throws {
     let market = try market(at: 10, 0)
-    let place = try Fixture.place(market, Fixture.symbol("sh600000"))
     var body: [UInt8] = []
-    SinaOverview.appendLine(try Fixture.symbol("s_sh600000"), of: market, to: &body)
-    let line = try #require(WireLine(body[...]))
-    #expect(try line.number(4) == ExactDecimal(market.states[place].volume / 100))
-    body = []
-    for name in ["gb_$ixic", "rt_hkHSI", "int_hangseng"] {
+    for name in ["gb_$ixic", "gb_$dji", "gb_$inx", "rt_hkHSI"] {
       SinaOverview.appendLine(try Fixture.symbol(name), of: market, to: &body)
     }
-    #expect(WireLine.all(in: body).map { $0?.fields.count } == [36, 19, 4])
+    #expect(WireLine.all(in: body).map { $0?.fields.count } == [36, 36, 36, 1])
   }
 }

@@ -1,12 +1,12 @@
 import Market
 
-/// Sina's K-lines (docs/sources/sina.md#k-lines): `…/json_v2.php/CN_MarketData.getKLineData?…`
-/// without amounts, and `…/jsonp_v2.php/<callback>/CN_MarketDataService.getKLineData?…`, which
-/// alone has one-minute bars and, for minutes, amounts.
+/// Sina's K-lines as candled asks for them (docs/sources/sina.md#k-lines):
+/// `/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData?…`, without averages.
 ///
-/// It behaves as the real one was seen to, asked for no averages: newest N bars and no dates, the
-/// running bar included; whatever it does not like, or does not know, is `null`.
+/// It behaves as the real one was seen to: newest N bars and no dates, the running bar included;
+/// whatever it does not like, or does not know, is `null`.
 struct SinaKlineProtocol: UpstreamProtocol {
+  private static let path = "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
   /// More was answered `null` (akshare #4094).
   static let barsMax = 1970
   static let barsDefault = 1023
@@ -15,13 +15,12 @@ struct SinaKlineProtocol: UpstreamProtocol {
     -> SimulatedResponse?
   {
     let target = RequestTarget(request.target)
-    guard target.path.hasSuffix(".getKLineData"), let form = Form(target.path) else { return nil }
+    guard target.path == SinaKlineProtocol.path else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
     let symbol = target["symbol"].flatMap { Symbol($0) }
     let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
     if let refused = faults?.refusal { return refused }
-    let query = symbol.flatMap { KlineQuery($0, target: target, form: form) }
-    let rows = query.flatMap { query in
+    let rows = symbol.flatMap { KlineQuery($0, target: target) }.flatMap { query in
       exchange.timeline.history.klineRows(query, at: moment)
     }
     let text = rows.map { rows in
@@ -30,34 +29,8 @@ struct SinaKlineProtocol: UpstreamProtocol {
       }
       return "[" + texts.joined(separator: ",") + "]"
     }
-    return SimulatedResponse(script: form.wrapped(text ?? "null")).suffering(faults)
-  }
-
-  enum Form {
-    case json
-    /// What stands before the parenthesis.
-    case jsonp(callback: String)
-    /// The service of the JSONP form, as plain JSON.
-    case serviceJSON
-
-    init?(_ path: Substring) {
-      let isService = path.hasSuffix("/CN_MarketDataService.getKLineData")
-      if let script = path.firstRange(of: "/jsonp_v2.php/"), isService {
-        let callback = path[script.upperBound...].split(separator: "/").first ?? ""
-        self = .jsonp(callback: callback.hasPrefix("CN_") ? "" : RequestTarget.unescaped(callback))
-      } else if path.contains("/json_v2.php/") {
-        self = isService ? .serviceJSON : .json
-      } else {
-        return nil
-      }
-    }
-
-    var isService: Bool { if case .json = self { false } else { true } }
-
-    func wrapped(_ json: String) -> String {
-      guard case .jsonp(let callback) = self else { return json }
-      return "/*<script>location.href='//sina.com';</script>*/\n\(callback)(\(json));"
-    }
+    let script = "/*<script>location.href='//sina.com';</script>*/\n=(\(text ?? "null"));"
+    return SimulatedResponse(script: script).suffering(faults)
   }
 }
 
@@ -68,17 +41,15 @@ struct KlineQuery {
   let count: Int
   let hasAmounts: Bool
 
-  init?(_ symbol: Symbol, target: RequestTarget, form: SinaKlineProtocol.Form) {
+  init?(_ symbol: Symbol, target: RequestTarget) {
     let scale = target["scale"].flatMap { Int16($0) } ?? 0
-    guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours,
-      timeframe != .minute1 || form.isService
-    else { return nil }
+    guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours else { return nil }
     let count = target["datalen"].map { Int($0) } ?? SinaKlineProtocol.barsDefault
     guard let count, (1...SinaKlineProtocol.barsMax).contains(count) else { return nil }
     self.symbol = symbol
     self.timeframe = timeframe
     self.count = count
-    hasAmounts = form.isService && timeframe.rawValue < Timeframe.day1.rawValue
+    hasAmounts = timeframe.rawValue < Timeframe.day1.rawValue
   }
 }
 
