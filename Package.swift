@@ -269,8 +269,7 @@ let package = Package(
     tests(
       "TransportTests",
       [
-        "Market", "Polling", "Transport", "ExchangeSimulator", "TestExchange", "Ledgers",
-        "Platform", "Hostile",
+        "Market", "Polling", "Transport", "ExchangeSimulator", "Ledgers", "Platform", "Hostile",
         "TestSupport", "TestTraits",
       ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),

@@ -13,7 +13,6 @@ import Market
 import Operations
 import Platform
 import Postgres
-import TestExchange
 import TestSupport
 
 func gatewayChain() async throws {

@@ -10,7 +10,6 @@ import Ingest
 import Logging
 import Market
 import Operations
-import TestExchange
 import TestSupport
 
 let latencySection = BenchSection(

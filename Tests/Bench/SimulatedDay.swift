@@ -9,7 +9,6 @@ import Ledgers
 import Market
 import Operations
 import Store
-import TestExchange
 import TestSupport
 
 struct SimulatedDay {

@@ -4,7 +4,6 @@ import Glibc
 import Ledgers
 import Market
 import Platform
-import TestExchange
 import TestSupport
 import TestTraits
 import Testing

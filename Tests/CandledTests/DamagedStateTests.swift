@@ -1,7 +1,6 @@
 import ExchangeSimulator
 import Ledgers
 import Market
-import TestExchange
 import TestSupport
 import TestTraits
 import Testing

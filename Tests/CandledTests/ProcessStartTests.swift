@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import Ledgers
 import Market
-import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -4,7 +4,6 @@ import Glibc
 import Journal
 import Ledgers
 import Market
-import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -2,7 +2,6 @@ import ExchangeSimulator
 import Glibc
 import Ledgers
 import Market
-import TestExchange
 import TestSupport
 import TestTraits
 import Testing

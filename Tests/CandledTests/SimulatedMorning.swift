@@ -5,7 +5,6 @@ import ExchangeSimulator
 import Foundation
 import Ledgers
 import Market
-import TestExchange
 import TestSupport
 import Testing
 

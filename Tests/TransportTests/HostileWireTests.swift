@@ -2,7 +2,6 @@ import ExchangeSimulator
 import Hostile
 import Market
 import Polling
-import TestExchange
 import TestSupport
 import Testing
 import Transport

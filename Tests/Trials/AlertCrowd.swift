@@ -4,7 +4,6 @@ import ExchangeSimulator
 import Foundation
 import Market
 import Postgres
-import TestExchange
 import TestSupport
 
 /// Alerts on a simulated day, and which of them must have fired by what really traded: each of

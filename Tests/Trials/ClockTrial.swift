@@ -8,7 +8,6 @@ import Logging
 import Market
 import Polling
 import Store
-import TestExchange
 import TestSupport
 
 /// Days on which somebody sets the machine's clock, an hour or a day forward or back, and perhaps

@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import Platform
 import Synchronization
-import TestExchange
 import TestSupport
 
 /// A TCP port on loopback in front of a PostgreSQL's Unix socket: it counts who connects, and can

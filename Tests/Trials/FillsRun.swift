@@ -2,7 +2,6 @@ import ExchangeSimulator
 import Ledgers
 import Market
 import PaperTrading
-import TestExchange
 
 /// One account with one order, or two, in one simulated market. Each order is held against a copy
 /// of the book that has it alone: what an account took does not count for ever.

@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import Platform
 import Postgres
-import TestExchange
 import TestSupport
 
 /// A simulated day with its daemon, and built gateways beside it.

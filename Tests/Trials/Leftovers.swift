@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import Platform
 import Synchronization
-import TestExchange
 
 /// What a trial starts and must not outlive it: folders and processes, gone when this process ends,
 /// pass, fail or told to stop. Clusters look after themselves (`PrivateCluster`).

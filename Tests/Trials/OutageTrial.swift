@@ -8,7 +8,6 @@ import Market
 import Operations
 import Platform
 import Store
-import TestExchange
 import TestSupport
 
 /// The database is down for longer than memory holds: the journal alone remembers, and afterwards

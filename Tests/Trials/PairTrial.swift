@@ -6,7 +6,6 @@ import Journal
 import Ledgers
 import Market
 import Store
-import TestExchange
 import TestSupport
 
 /// Two daemons on one database. The one that leads is killed, or stopped past its lease and let go

@@ -5,7 +5,6 @@ import Market
 import Platform
 import Postgres
 import Store
-import TestExchange
 import TestSupport
 
 /// `candled schema recluster` killed with SIGKILL again and again, beside a daemon that writes a
