@@ -44,10 +44,11 @@ package final class BackfillSession {
     self.credentials = credentials
     log = Logger(label: "candled") { label in
       LineLogHandler(
-        label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
+        label: label, level: settings[LogSettings.level], format: settings[LogSettings.format],
+        mask: mask)
     }
     url = try settings.storeConnection() ?? settings.embeddedServer.connectionString
-    try FolderOwner.become(of: settings.stateDirectory)
+    try FolderOwner.become(of: settings[StateSettings.directory])
     writer = HistoryWriter(url: url, confirmSeconds: settings.confirmSeconds)
     clock = .scaled(from: EngineClock(settings).now, speed: 1)
   }
@@ -67,7 +68,7 @@ package final class BackfillSession {
 
   /// Starts the private cluster if it is wanted and not up.
   private func open(starting: Bool) async throws {
-    if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+    if settings[StoreSettings.url] == nil, !settings.embeddedServer.isRunning {
       guard starting else {
         return StandardError.writeLine(
           "no database is running: the plan does not know what is stored")
@@ -140,7 +141,8 @@ package final class BackfillSession {
   private func acquireSourceLock(to source: Source) throws -> JournalIdentity {
     let name = SourceRegistry.definition(of: source).name
     do throws(JournalError) {
-      return try JournalIdentity(directory: settings.stateDirectory + "/backfill/line-" + name)
+      return try JournalIdentity(
+        directory: settings[StateSettings.directory] + "/backfill/line-" + name)
     } catch {
       guard error.code == .locked else { throw error }
       throw CommandFailure(
@@ -197,7 +199,8 @@ package final class BackfillSession {
         upstream: upstream,
         key: credentials.keys(of: SourceRegistry.definition(of: source)).first?.label,
         writer: writer,
-        journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
+        journal: try JournalWriter(
+          directory: settings[StateSettings.directory] + "/backfill/" + name),
         rules: CandleRules(settings), calendar: calendar, clock: clock, log: log),
       line: line)
     try stoppable { backfill.stop() }

@@ -81,7 +81,7 @@ package struct BackfillPlanner: Sendable {
     }
     if let file = definition.credentials?.file, credentials.keys(of: definition).isEmpty {
       throw HistoryError(
-        .keyMissing, sentence: "\(source.name) needs a key: set \(file.declaration.key)")
+        .keyMissing, sentence: "\(source.name) needs a key: set \(file.key)")
     }
     return BackfillOrder(
       source: source, name: source.name, form: bars.form, symbols: symbols, timeframe: timeframe,

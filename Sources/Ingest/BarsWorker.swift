@@ -248,7 +248,7 @@ extension BarsWorker {
     if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
-      let file = definition.credentials.map { ": check \($0.file.declaration.key)" } ?? ""
+      let file = definition.credentials.map { ": check \($0.file.key)" } ?? ""
       complain("\(title) refused the API key\(file)", of: topic, into: &actions)
     case .entitlement:
       complain(

@@ -24,7 +24,7 @@ extension Daemon {
         QuotesConfiguration(
           source: definition.mainSeries, poller: pollerConfiguration(of: quotes),
           schedule: schedule(of: definition.market), symbols: own.filter(quotes.isRequestable),
-          followsUniverse: settings.universeFollow && definition.hasListedInstruments)
+          followsUniverse: settings[UniverseSettings.follow] && definition.hasListedInstruments)
       }
     }
   }
@@ -34,15 +34,15 @@ extension Daemon {
     var configuration = PollerConfiguration(referenceSymbol: quotes.referenceSymbol, seed: seed)
     configuration.batchSymbolsMax = settings[quotes.batchSymbols]
     configuration.deadlineMilliseconds =
-      Int(settings.quotesDeadline.wholeMilliseconds) * clock.speed
+      Int(settings[QuotesSettings.deadline].wholeMilliseconds) * clock.speed
     configuration.requestsPerMinute = settings[quotes.requestsPerMinute]
     return configuration
   }
 
   private func schedule(of market: MarketDefinition) -> PollSchedule {
     let settings = settings
-    let cadence = Int(settings.quotesCadence.wholeMilliseconds)
-    let phase = Int(settings.quotesPhase.wholeMilliseconds)
+    let cadence = Int(settings[QuotesSettings.cadence].wholeMilliseconds)
+    let phase = Int(settings[QuotesSettings.phase].wholeMilliseconds)
     return PollSchedule(
       windows: PollWindow.windows(of: market, every: cadence / 1000), zone: market.zone,
       phaseMilliseconds: phase,
@@ -53,12 +53,12 @@ extension Daemon {
   var engineLimits: EngineLimits {
     let settings = settings
     var limits = limits
-    limits.stopAt = settings.clockStop
-    limits.journalBytesMax = Int64(settings.journalRetainBytes)
-    limits.journalDaysMax = settings.journalRetainDays
+    limits.stopAt = settings[ClockSettings.stop]
+    limits.journalBytesMax = Int64(settings[JournalSettings.retainBytes])
+    limits.journalDaysMax = settings[JournalSettings.retainDays]
     limits.quotesStaleSecondsMax = max(
       limits.quotesStaleSecondsMax,
-      Self.slotsStaleMax * settings.quotesCadence.wholeMilliseconds / 1000)
+      Self.slotsStaleMax * settings[QuotesSettings.cadence].wholeMilliseconds / 1000)
     return limits
   }
 
@@ -66,12 +66,12 @@ extension Daemon {
     var workers = WorkerConfiguration(
       settings, credentials: credentials, speed: clock.speed, seed: seed)
     workers.quotes = quotes
-    workers.failoverMilliseconds = settings.quotesFailover.wholeMilliseconds
+    workers.failoverMilliseconds = settings[QuotesSettings.failover].wholeMilliseconds
     return workers
   }
 
   /// It looks after a PostgreSQL of its own.
-  package var hasPrivateServer: Bool { settings.storeURL == nil }
+  package var hasPrivateServer: Bool { settings[StoreSettings.url] == nil }
 
   /// Makes the mask know the secrets of the configuration in force.
   package func register(in mask: SecretMask) { configuration.register(in: mask) }
@@ -79,7 +79,7 @@ extension Daemon {
   /// The log's level and form, as they hold now.
   package func applyLog(to control: LogControl) {
     let settings = settings
-    control.set(level: settings.logLevel, format: settings.logFormat)
+    control.set(level: settings[LogSettings.level], format: settings[LogSettings.format])
   }
 
   var engineUpdate: EngineUpdate {

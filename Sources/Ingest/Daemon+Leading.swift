@@ -23,7 +23,8 @@ extension Daemon {
     defer { client.shutdown() }
     let identity = try JournalIdentity(directory: settings.journalPath)
     let leadership = Leadership(
-      url: storeURL, holder: identity.name, lease: settings.storeLease, gate: gate, log: log)
+      url: storeURL, holder: identity.name, lease: settings[StoreSettings.lease], gate: gate,
+      log: log)
     state.journalDirectory = settings.journalPath
     // What comes to an end leads no more.
     defer { state.role = .draining }
@@ -167,7 +168,7 @@ extension Daemon {
       () async throws(StoreError) in try await writer.load()
     }
     var options = JournalOptions()
-    options.segmentBytes = Int64(settings.journalSegmentBytes)
+    options.segmentBytes = Int64(settings[JournalSettings.segmentBytes])
     let journal = try JournalWriter(
       directory: settings.journalPath, options: options, committed: stored.position,
       identity: term.identity)

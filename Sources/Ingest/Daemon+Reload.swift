@@ -90,7 +90,7 @@ extension ValidatedConfiguration {
       keys.append("quotes.symbols_file")
     }
     let files = credentials.sourcesChanged(to: other.credentials)
-      .compactMap { $0.credentials?.file.declaration.key }
+      .compactMap { $0.credentials?.file.key }
     return keys + files.filter(isSame)
   }
 }

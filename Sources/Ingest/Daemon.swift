@@ -66,7 +66,7 @@ package struct Daemon: Sendable {
   package func run(
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Unsaved {
-    guard settings.storeURL == nil else { return try await serve(onReady) }
+    guard settings[StoreSettings.url] == nil else { return try await serve(onReady) }
     let keeper = PostgresSupervisor(settings.embeddedServer, log: log)
     try await keeper.start()
     do {
@@ -105,7 +105,8 @@ package struct Daemon: Sendable {
   }
 
   var psqlLine: String {
-    settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
+    settings[StoreSettings.url] == nil
+      ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
   func makeEngine(
@@ -167,7 +168,7 @@ package struct DaemonHandle: Sendable {
 extension Settings {
   /// The private cluster, for when `store.url` is not set; whether it is running or not.
   package var embeddedServer: EmbeddedServer {
-    EmbeddedServer(directory: self.serverPath, readersDirectory: self.storeReadersSocket)
+    EmbeddedServer(directory: self.serverPath, readersDirectory: self[StoreSettings.readersSocket])
   }
 }
 
@@ -175,10 +176,12 @@ extension CandleRules {
   /// The rules as configured: a replay must use those of the run.
   package init(_ settings: Settings) {
     self.init()
-    silenceSecondsMax = Int(settings.candlesMaxSilence.wholeMilliseconds) / 1000
-    graceSeconds = Int(settings.candlesGrace.wholeMilliseconds) / 1000
+    silenceSecondsMax = Int(settings[CandlesSettings.maxSilence].wholeMilliseconds) / 1000
+    graceSeconds = Int(settings[CandlesSettings.grace].wholeMilliseconds) / 1000
     sourceTimeoutSeconds = max(
-      Int(settings.candlesSourceTimeout.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
+      Int(
+        settings[CandlesSettings.sourceTimeout].wholeMilliseconds
+          - settings[CandlesSettings.grace].wholeMilliseconds)
         / 1000,
       silenceSecondsMax)
   }
@@ -187,17 +190,17 @@ extension CandleRules {
 extension UniverseLimits {
   init(_ settings: Settings) {
     self.init()
-    mainRowsMin = settings.universeRowsMin
+    mainRowsMin = settings[UniverseSettings.rowsMin]
   }
 }
 
 extension EngineClock {
   /// The clock as configured.
   package init(_ settings: Settings) {
-    let start = settings.clockStart ?? EngineClock.realNow()
-    switch settings.clockMode {
+    let start = settings[ClockSettings.start] ?? EngineClock.realNow()
+    switch settings[ClockSettings.mode] {
     case .real: self = .real
-    case .scaled: self = .scaled(from: start, speed: Int64(settings.clockSpeed))
+    case .scaled: self = .scaled(from: start, speed: Int64(settings[ClockSettings.speed]))
     case .stepped: self = .stepped(start: start)
     }
   }

@@ -53,7 +53,8 @@ extension Reclustering {
 extension Settings {
   /// The folder on the disk of the database, as far as the configuration says.
   package var databaseFolder: String? {
-    self.storeDataDirectory ?? (self.storeURL == nil ? embeddedServer.directory : nil)
+    self[StoreSettings.dataDirectory]
+      ?? (self[StoreSettings.url] == nil ? embeddedServer.directory : nil)
   }
 }
 

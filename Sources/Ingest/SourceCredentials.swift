@@ -25,7 +25,7 @@ package struct SourceCredentials: Sendable {
       do throws(ConfigurationError) {
         entries = try CredentialFile.load(file, words: declared.words)
       } catch {
-        throw error.about(declared.file.declaration.key)
+        throw error.about(declared.file.key)
       }
       let used = declared.requestsPerDay == nil ? Array(entries.prefix(1)) : entries
       let words = used.map { $0.map { $0.reveal() } }

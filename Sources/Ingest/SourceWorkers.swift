@@ -141,7 +141,7 @@ extension PacedQueueConfiguration {
 
 extension Settings {
   /// The seconds to a second look, as the plan of repairs and the store both keep it.
-  package var confirmSeconds: Int64 { self.repairConfirmAfter.wholeMilliseconds / 1000 }
+  package var confirmSeconds: Int64 { self[RepairSettings.confirmAfter].wholeMilliseconds / 1000 }
 }
 
 /// What workers are made from; secrets are with the upstream, here are their labels.
@@ -168,14 +168,14 @@ package struct WorkerConfiguration: Sendable {
   ) {
     self.seed = seed
     self.speed = speed
-    listDays = settings.universeRefreshDays
+    listDays = settings[UniverseSettings.refreshDays]
     keys = credentials
-    repairs.requestsPerNight = settings.repairRequestsPerNight
+    repairs.requestsPerNight = settings[RepairSettings.requestsPerNight]
     repairs.confirmSeconds = settings.confirmSeconds
     sources = SourceRegistry.all
       .map { SourceConfiguration($0, settings, keys: credentials.keys(of: $0)) }
       .filter(\.isActive)
-    chooseLists(of: sources, isWanted: settings.universeFollow)
+    chooseLists(of: sources, isWanted: settings[UniverseSettings.follow])
   }
 
   /// Chooses the source that is requested for lists: the first in order that has them. One that is

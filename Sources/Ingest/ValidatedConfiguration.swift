@@ -77,11 +77,12 @@ package struct ValidatedConfiguration: Sendable {
       fault = fault ?? error
       findings.append(Finding(check: "store", error))
     }
-    if let obstacle = settings.adminListen?.obstacle {
+    if let obstacle = settings[AdminSettings.listen]?.obstacle {
       findings.append(
         Finding(check: "admin.listen", status: .configuration, detail: obstacle))
     }
-    self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
+    self.findings =
+      findings + [.calendar(on: day), .stateDirectory(settings[StateSettings.directory])]
   }
 
   /// This one with what a reload may take of `other`: its live settings and the files they name.
@@ -94,7 +95,7 @@ package struct ValidatedConfiguration: Sendable {
   }
 
   /// Instruments and the foreign overview, as they are polled.
-  var polled: [Symbol] { symbols + settings.quotesOverview }
+  var polled: [Symbol] { symbols + settings[QuotesSettings.overview] }
 
   /// The first thing that is not well.
   package var problem: Finding? { findings.first { $0.status != .ok } }
@@ -106,18 +107,18 @@ extension Finding {
   fileprivate static func symbols(_ symbols: [Symbol], settings: Settings) -> Finding {
     let recorded = SourceRegistry.all.compactMap(\.bars?.recording)
     let count = Set(symbols + recorded.flatMap { settings[$0.symbols] }).count
-    if count == 0, !settings.universeFollow {
+    if count == 0, !settings[UniverseSettings.follow] {
       return Finding(
         check: "symbols", status: .configuration,
         detail: "none: set quotes.symbols, quotes.symbols_file, universe.follow or "
-          + recorded.map(\.symbols.declaration.key).joined(separator: " or "))
+          + recorded.map(\.symbols.key).joined(separator: " or "))
     }
     if count > ValidatedConfiguration.symbolsMax {
       return Finding(
         check: "symbols", status: .configuration,
         detail: "\(count) symbols, at most \(ValidatedConfiguration.symbolsMax) are possible")
     }
-    if settings.universeFollow {
+    if settings[UniverseSettings.follow] {
       return Finding(check: "symbols", detail: "all listed A shares, and \(count) by name")
     }
     return Finding(check: "symbols", detail: "\(count) instrument\(count == 1 ? "" : "s")")
@@ -172,13 +173,15 @@ extension Settings {
   /// mainland all that there are.
   func liveSources(of series: Source) -> [any SourceDefinition] {
     let known = SourceRegistry.liveSources(of: series)
-    guard series == .live, !self.quotesSources.isEmpty else { return known }
-    return self.quotesSources.compactMap { name in known.first { $0.name == name } }
+    guard series == .live, !self[QuotesSettings.sources].isEmpty else { return known }
+    return self[QuotesSettings.sources].compactMap { name in known.first { $0.name == name } }
   }
 
   fileprivate func checkLiveSources() throws(ConfigurationError) {
     let known = SourceRegistry.liveSources(of: .live).map(\.name)
-    guard let unknown = self.quotesSources.first(where: { !known.contains($0) }) else { return }
+    guard let unknown = self[QuotesSettings.sources].first(where: { !known.contains($0) }) else {
+      return
+    }
     throw error(
       in: "quotes.sources",
       "expected names of \(known.joined(separator: ", ")), found \(unknown.quoted)")
@@ -186,7 +189,7 @@ extension Settings {
 
   /// `quotes.symbols` and what its file adds.
   fileprivate func polledSymbols() throws(ConfigurationError) -> [Symbol] {
-    guard let file = self.quotesSymbolsFile else { return self.quotesSymbols }
-    return self.quotesSymbols + (try SymbolFile.load(file))
+    guard let file = self[QuotesSettings.symbolsFile] else { return self[QuotesSettings.symbols] }
+    return self[QuotesSettings.symbols] + (try SymbolFile.load(file))
   }
 }

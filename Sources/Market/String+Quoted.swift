@@ -23,3 +23,8 @@ extension String {
     return quoted + "\""
   }
 }
+
+extension [String] {
+  /// The texts as a list of TOML and of JSON, each in quotation marks.
+  package var quotedList: String { "[" + map(\.quoted).joined(separator: ", ") + "]" }
+}

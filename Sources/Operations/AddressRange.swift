@@ -74,7 +74,7 @@ extension Setting where Value == [AddressRange] {
     Setting(
       key, kind: "list", default: [],
       range: "addresses, prefixes such as 10.0.0.0/8, or unix; empty: \(unset)", help: help,
-      print: { "[" + $0.map(\.description.quoted).joined(separator: ", ") + "]" },
+      write: { $0.map(\.description).quotedList },
       read: { input in
         guard case .strings(let texts) = input else {
           throw SettingMismatch(expected: "a list of addresses such as [\"127.0.0.1\"]")

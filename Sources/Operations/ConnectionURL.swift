@@ -2,6 +2,8 @@
 /// (conninfo_uri_parse_options in fe-connect.c): credentials end at the first `@` that no `/` is
 /// before, a `?` has no meaning in them, and nothing is a fragment.
 
+import Market
+
 struct ConnectionURL {
   /// `user:password`
   private let credentials: Substring?
@@ -52,4 +54,25 @@ private func percentDecoded(_ text: Substring) -> String {
     }
   }
   return String(decoding: output, as: UTF8.self)
+}
+
+extension Setting where Value == Secret? {
+  /// May hold a password, and is treated as one whole secret.
+  static func connectionURL(_ key: String, unset: String, help: String) -> Self {
+    Setting(
+      key, kind: "URL", default: nil, range: "unset: \(unset)", isSecret: true, help: help,
+      write: { $0.map { _ in SecretMask.replacement.quoted } },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input,
+          ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
+        else { throw SettingMismatch(expected: "a URL that begins with postgres://") }
+        if ConnectionURL(text)?.isAmbiguous == true {
+          throw SettingMismatch(
+            expected: "a URL with one @ at most, before the host (in a user or password write / as "
+              + "%2F and @ as %40)")
+        }
+        return Secret(text)
+      })
+  }
 }

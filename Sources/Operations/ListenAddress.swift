@@ -2,6 +2,7 @@
 /// system. No names: what a resolver says at start is no setting.
 
 import Glibc
+import Market
 
 package enum ListenAddress: Sendable, Hashable {
   case ipv4(host: String, port: UInt16)
@@ -77,5 +78,26 @@ extension ListenAddress: CustomStringConvertible {
     case .ipv6(let host, let port): "[\(host)]:\(port)"
     case .unix(let path): path
     }
+  }
+}
+
+extension Setting where Value == ListenAddress? {
+  /// Where to listen; an empty string is nowhere, unless it is required.
+  static func listenAddress(
+    _ key: String, default defaultValue: ListenAddress, isRequired: Bool = false, help: String
+  ) -> Self {
+    Setting(
+      key, kind: "address", default: defaultValue,
+      range: isRequired ? "address:port or /path" : "address:port, /path or empty for none",
+      help: help,
+      write: { ($0?.description ?? "").quoted },
+      read: { input in
+        if case .string("") = input, !isRequired { return nil }
+        guard case .string(let text) = input, let address = ListenAddress(text) else {
+          throw SettingMismatch(
+            expected: "a numeric address and port such as \"\(defaultValue)\", or a path")
+        }
+        return address
+      })
   }
 }

@@ -1,5 +1,7 @@
 /// The settings in force, one by one, for whoever prints or compares them.
 
+import Market
+
 extension Settings {
   /// One setting as it holds.
   package struct Row: Sendable, Hashable {
@@ -22,7 +24,7 @@ extension Settings {
       let entry = entries[setting.key]
       return Row(
         key: setting.key,
-        value: entry.map { setting.text(of: $0.value) } ?? setting.defaultText,
+        value: entry.map { setting.text($0.value) } ?? setting.defaultText,
         origin: entry?.origin ?? "default", line: entry?.line)
     }
   }

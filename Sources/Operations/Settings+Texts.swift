@@ -1,6 +1,8 @@
 /// The texts made from the table: the sample configuration, the reference, and the configuration
 /// in force. Nothing about a setting is written twice.
 
+import Market
+
 extension SettingTable {
   /// A commented configuration that is valid as it stands. Settings at their defaults are
   /// commented out.
@@ -49,7 +51,7 @@ extension SettingTable {
     return (String(key[..<dot]), String(key[key.index(after: dot)...]))
   }
 
-  private func exampleAssignment(of setting: any AnySetting, name: String) -> String {
+  private func exampleAssignment(of setting: SettingDeclaration, name: String) -> String {
     guard let lines = setting.exampleLines else {
       return "#\(name) = \(setting.defaultText ?? "\"\"")\n"
     }
@@ -73,4 +75,9 @@ extension Settings {
     }
     return text
   }
+}
+
+extension SettingDeclaration {
+  /// What it accepts and what a reload does to it.
+  fileprivate var remarks: [String] { (range.isEmpty ? [] : [range]) + (isLive ? ["live"] : []) }
 }

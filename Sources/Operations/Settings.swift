@@ -3,7 +3,6 @@
 
 import Market
 
-@dynamicMemberLookup
 package struct Settings: Sendable {
   struct Entry: Sendable {
     var value: any Sendable
@@ -20,10 +19,12 @@ package struct Settings: Sendable {
   package init(_ table: SettingTable = .shared) { self.table = table }
 
   /// `journal.directory`, or its place in the state directory.
-  package var journalPath: String { self.journalDirectory ?? self.stateDirectory + "/journal" }
+  package var journalPath: String {
+    self[JournalSettings.directory] ?? self[StateSettings.directory] + "/journal"
+  }
 
   /// Folder of the private cluster, for when `store.url` is not set.
-  package var serverPath: String { self.stateDirectory + "/postgres" }
+  package var serverPath: String { self[StateSettings.directory] + "/postgres" }
 
   /// Sets one value from text, as `--set key=value` does; a list is separated by commas. Rules
   /// between settings are for `validate` to check, after the last of them.
@@ -48,7 +49,8 @@ package struct Settings: Sendable {
   package func register(in mask: SecretMask) {
     for case let secret as Secret in entries.values.map(\.value) { mask.register(url: secret) }
     // One that cannot be read is told of where it is needed.
-    for file in [self.storePasswordFile, self.gatewayStorePasswordFile].compactMap({ $0 }) {
+    for setting in [StoreSettings.passwordFile, GatewaySettings.storePasswordFile] {
+      guard let file = self[setting] else { continue }
       if let password = try? CredentialFile.password(file) { mask.register(password) }
     }
   }
@@ -70,11 +72,11 @@ package struct Settings: Sendable {
 
   /// Whether it is other than its default.
   func isSet(_ key: String) -> Bool {
-    table[key].map { !$0.isSame(entries[key]?.value, as: nil) } ?? false
+    table[key].map { !$0.isSame(entries[key]?.value, nil) } ?? false
   }
 
   mutating func set(
-    _ setting: any AnySetting, to input: SettingInput, origin: String, line: Int?
+    _ setting: SettingDeclaration, to input: SettingInput, origin: String, line: Int?
   ) -> ConfigurationProblem? {
     do {
       let value = try setting.accept(input)
@@ -114,42 +116,20 @@ extension SettingTable {
   }
 }
 
-// MARK: - Typed access
-
-/// `settings.quotesCadence`: the value of a setting of one of the groups.
-extension Settings {
-  package subscript<Value>(dynamicMember member: KeyPath<StorageSettings, Setting<Value>>) -> Value
-  {
-    value(of: SettingTable.storage[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<QuotesSettings, Setting<Value>>) -> Value {
-    value(of: SettingTable.quotes[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<RecordingSettings, Setting<Value>>)
-    -> Value
-  {
-    value(of: SettingTable.recording[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<OperatingSettings, Setting<Value>>)
-    -> Value
-  {
-    value(of: SettingTable.operating[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<GatewaySettings, Setting<Value>>)
-    -> Value
-  {
-    value(of: SettingTable.gateway[keyPath: member])
-  }
-
-  private func value<Value>(of setting: Setting<Value>) -> Value {
-    // Not by `??`: what is not there would pass for a setting that was set to nothing.
-    guard let entry = entries[setting.key], let value = entry.value as? Value else {
-      return setting.defaultValue
+extension SettingDeclaration {
+  /// The kind of input that text on a command line stands for.
+  fileprivate func input(from text: String) -> SettingInput {
+    switch kind {
+    case "boolean": Bool(text).map { .boolean($0) } ?? .string(text)
+    case "integer": Int64(text).map { .integer($0) } ?? .string(text)
+    case "list": .strings(text.isEmpty ? [] : text.split(separator: ",").map { String($0) })
+    default: .string(text)
     }
-    return value
+  }
+}
+
+extension Settings: SettingValues {
+  package subscript<Value: Sendable & Equatable>(key: Setting<Value>) -> Value {
+    key.value(in: entries[key.key]?.value)
   }
 }

@@ -1,3 +1,5 @@
+import Market
+
 /// Where a database is: its URL, and the password of the file that is named beside it. Joining the
 /// two is libpq's business.
 package struct StoreLocation: Sendable {
@@ -21,15 +23,16 @@ extension Settings {
   /// The daemon's database; nil where it is the private cluster.
   /// - Throws: the file of the password cannot be read.
   package func storeLocation() throws(ConfigurationError) -> StoreLocation? {
-    guard let url = self.storeURL else { return nil }
-    return try StoreLocation(url: url, file: self.storePasswordFile, of: "store.password_file")
+    guard let url = self[StoreSettings.url] else { return nil }
+    let setting = StoreSettings.passwordFile
+    return try StoreLocation(url: url, file: self[setting], of: setting.key)
   }
 
   /// The gateway's database: its own, or the daemon's; nil where that is the private cluster.
   /// - Throws: the file of the password cannot be read.
   package func gatewayStoreLocation() throws(ConfigurationError) -> StoreLocation? {
-    guard let url = self.gatewayStoreURL else { return try storeLocation() }
-    return try StoreLocation(
-      url: url, file: self.gatewayStorePasswordFile, of: "gateway.store_password_file")
+    guard let url = self[GatewaySettings.storeURL] else { return try storeLocation() }
+    let setting = GatewaySettings.storePasswordFile
+    return try StoreLocation(url: url, file: self[setting], of: setting.key)
   }
 }

@@ -225,16 +225,16 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     of source: any SourceDefinition, in world: World
   ) throws -> [String] {
     let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
-    let hosts = source.hosts.map(\.key) + [source.quotes?.base.declaration.key].compactMap(\.self)
+    let hosts = source.hosts.map(\.key) + [source.quotes?.base.key].compactMap(\.self)
     var overrides = hosts.map { "\($0)=\(world.url)" }
-    overrides += budgets.compactMap { $0.map { "\($0.declaration.key)=600" } }
+    overrides += budgets.compactMap { $0.map { "\($0.key)=600" } }
     let demo = DemoUpstream.all.first { $0.name == source.name }
     if let file = source.credentials?.file, let key = demo?.key {
       let path = try world.folder.write(key + "\n", to: source.name + ".key")
-      overrides.append("\(file.declaration.key)=\(path)")
+      overrides.append("\(file.key)=\(path)")
     }
     if let symbols = source.bars?.recording?.symbols {
-      overrides.append("\(symbols.declaration.key)=\(Self.usEquities)")
+      overrides.append("\(symbols.key)=\(Self.usEquities)")
     }
     return overrides
   }

@@ -41,7 +41,7 @@ struct CheckCommand: ParsableCommand {
 
 extension Finding {
   fileprivate static func listening(_ settings: Settings) -> Finding {
-    let address = settings.gatewayListen
+    let address = settings[GatewaySettings.listen]
     if let obstacle = address?.obstacle {
       return Finding(check: "gateway.listen", status: .configuration, detail: obstacle)
     }
@@ -76,8 +76,8 @@ extension Finding {
   private static func tokens(_ settings: Settings, address: String) throws -> Finding {
     let connection = try AppConnection(url: address, application: "candled-gateway check")
     let count = try TokenTable(connection).inForce().count
-    guard count == 0, !settings.gatewayAnonymous else {
-      let others = settings.gatewayAnonymous ? ", and the market without one" : ""
+    guard count == 0, !settings[GatewaySettings.anonymous] else {
+      let others = settings[GatewaySettings.anonymous] ? ", and the market without one" : ""
       return Finding(check: "tokens", detail: "\(count) in force\(others)")
     }
     return Finding(

@@ -47,24 +47,25 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     settings.register(in: mask)
     let url = try settings.gatewayAddress()
     mask.register(url: Secret(url))
-    if let obstacle = settings.gatewayListen?.obstacle {
+    if let obstacle = settings[GatewaySettings.listen]?.obstacle {
       throw CommandFailure(status: .configuration, sentence: "gateway.listen: \(obstacle)")
     }
-    let levels = LogControl(level: settings.logLevel, format: settings.logFormat)
+    let levels = LogControl(
+      level: settings[LogSettings.level], format: settings[LogSettings.format])
     let log = Logger(label: "gateway") { label in
       LineLogHandler(label: label, control: levels, mask: mask)
     }
-    guard let listen = settings.gatewayListen else {
+    guard let listen = settings[GatewaySettings.listen] else {
       throw CommandFailure(status: .configuration, sentence: "gateway.listen is empty")
     }
     let control = AccessControl(.init(settings), directory: TokenDirectory())
     let follower = try control.directory.follow(url: url, log: log)
     defer { follower.stop() }
-    let broker = try settings.gatewayBroker ? broker(settings, url: url, log: log) : nil
+    let broker = try settings[GatewaySettings.broker] ? broker(settings, url: url, log: log) : nil
     defer { broker?.stop() }
     var options = GatewayOptions(listen: listen, databaseURL: url)
-    options.connections.connectionsMax = settings.gatewayConnectionsMax
-    options.webhooks.rule.isPrivateAllowed = settings.gatewayWebhookPrivateNetworks
+    options.connections.connectionsMax = settings[GatewaySettings.connectionsMax]
+    options.webhooks.rule.isPrivateAllowed = settings[GatewaySettings.webhookPrivateNetworks]
     let gateway = Gateway(options, log: log)
     let figures: (@Sendable () -> BrokerFigures)? =
       if let broker { { broker.figures } } else { nil }
@@ -99,10 +100,10 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     _ settings: Settings, url: String, log: Logger
   ) throws -> BrokerService {
     var options = BrokerOptions(url: url, holder: GatewayLease.thisProcess)
-    options.followsDaemonClock = settings.gatewayBrokerClock
+    options.followsDaemonClock = settings[GatewaySettings.brokerClock]
     options.schedule = FeeSchedule(
-      commissionRate: settings.gatewayCommissionRate,
-      commissionMin: settings.gatewayCommissionMin)
+      commissionRate: settings[GatewaySettings.commissionRate],
+      commissionMin: settings[GatewaySettings.commissionMin])
     return try BrokerService(options, log: log)
   }
 }

@@ -42,7 +42,7 @@ struct Check: ParsableCommand {
 
 extension Finding {
   fileprivate static func database(_ settings: Settings) -> Finding {
-    if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+    if settings[StoreSettings.url] == nil, !settings.embeddedServer.isRunning {
       return serverBinaries
     }
     do {

@@ -50,7 +50,7 @@ struct Doctor: AsyncParsableCommand {
         chosen.append(source)
         continue
       }
-      let reason = "no \(declared.noun): set \(declared.file.declaration.key)"
+      let reason = "no \(declared.noun): set \(declared.file.key)"
       guard sources.isEmpty else {
         throw CommandFailure(status: .configuration, sentence: "\(source.name) has \(reason)")
       }

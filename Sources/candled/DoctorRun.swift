@@ -36,7 +36,7 @@ final class DoctorRun {
     let clock = EngineClock.scaled(from: EngineClock(settings).now, speed: 1)
     self.clock = clock
     // A first connection may take longer than the daemon's next requests.
-    quotesMilliseconds = max(5_000, Int(settings.quotesDeadline.wholeMilliseconds))
+    quotesMilliseconds = max(5_000, Int(settings[QuotesSettings.deadline].wholeMilliseconds))
     client = try HTTPClient()
     hosts = try HTTPUpstream.hosts(settings)
     upstream = HTTPUpstream(client: client, hosts: hosts, credentials: credentials)

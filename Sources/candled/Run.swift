@@ -46,9 +46,10 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   ) async throws {
     let configuration = try accepted()
     let settings = configuration.settings
-    try FolderOwner.become(of: settings.stateDirectory)
+    try FolderOwner.become(of: settings[StateSettings.directory])
     configuration.register(in: mask)
-    let control = LogControl(level: settings.logLevel, format: settings.logFormat)
+    let control = LogControl(
+      level: settings[LogSettings.level], format: settings[LogSettings.format])
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, control: control, mask: mask)
     }
@@ -63,7 +64,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     async let _: Void = reload(
       daemon, on: reloads, reporter: reporter, mask: mask, control: control)
     // Before anything that may take long or fail: whoever asks is told that it starts.
-    let admin = settings.adminListen.map { address in
+    let admin = settings[AdminSettings.listen].map { address in
       AdminServer(
         at: address,
         answering: AdminEndpoint(state: daemon.state, mask: mask), log: log)

@@ -34,12 +34,12 @@ struct Status: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try options.load()
-    let demo = KeptDemo(settings.stateDirectory)
-    let isDemo = settings.storeURL == nil && demo.isThere
+    let demo = KeptDemo(settings[StateSettings.directory])
+    let isDemo = settings[StoreSettings.url] == nil && demo.isThere
     let daemon =
       await isDemo
       ? DaemonReply(silence: "none: \(demo.path) is the folder of a demo")
-      : DaemonReply(of: settings.adminListen, isJSON: json)
+      : DaemonReply(of: settings[AdminSettings.listen], isJSON: json)
     do {
       let status = try StoreReader(url: settings.storeAddress()).status()
       try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)

@@ -15,7 +15,7 @@ extension Settings {
     if let url = try storeConnection() { return url }
     let server = embeddedServer
     guard server.isRunning else {
-      if let sentence = KeptDemo(self.stateDirectory).closedSentence {
+      if let sentence = KeptDemo(self[StateSettings.directory]).closedSentence {
         throw CommandFailure(status: .unavailable, sentence: sentence)
       }
       throw CommandFailure(

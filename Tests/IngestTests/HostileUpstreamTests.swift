@@ -63,7 +63,7 @@ extension WireScript: CustomTestStringConvertible {
         HTTPUpstream(
           client: try HTTPClient(),
           hosts: [
-            SourceRegistry.quotes(of: .sina).base.declaration.key: [
+            SourceRegistry.quotes(of: .sina).base.key: [
               try BaseAddress(parsing: server.url)
             ]
           ]))

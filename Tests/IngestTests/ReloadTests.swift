@@ -84,7 +84,7 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     let verdict = try await reload(
       file.text.replacing("\"3s\"", with: "\"6s\"").replacing("\"info\"", with: "\"debug\""))
     #expect(verdict == ReloadVerdict(changed: ["quotes.cadence", "log.level"]))
-    #expect(daemon.settings.quotesCadence == .seconds(6))
+    #expect(daemon.settings[QuotesSettings.cadence] == .seconds(6))
     let control = LogControl(level: .info, format: .text)
     daemon.applyLog(to: control)
     #expect(control.level == .debug)
@@ -95,8 +95,8 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
       file.text.replacing("\"15s\"", with: "\"12s\"").replacing("= 30\n", with: "= 20\n"))
     #expect(verdict.needsRestart == ["candles.max_silence"])
     #expect(verdict.changed == ["journal.retain_days"])
-    #expect(daemon.settings.candlesMaxSilence == .seconds(15))
-    #expect(daemon.settings.journalRetainDays == 20)
+    #expect(daemon.settings[CandlesSettings.maxSilence] == .seconds(15))
+    #expect(daemon.settings[JournalSettings.retainDays] == 20)
     let line = await daemon.state.report().statusLine
     #expect(line == "starting · restart needed for candles.max_silence")
   }

@@ -20,10 +20,10 @@ import Testing
 
   @Test func `an empty file leaves every setting at its default`() throws {
     let settings = try ConfigurationFile.parse("", origin: "c.toml", table: .candled)
-    #expect(settings.quotesCadence == .seconds(3))
-    #expect(settings.journalSegmentBytes == 64 << 20)
-    #expect(settings.storeURL == nil)
-    #expect(settings.logLevel == Logger.Level.info)
+    #expect(settings[QuotesSettings.cadence] == .seconds(3))
+    #expect(settings[JournalSettings.segmentBytes] == 64 << 20)
+    #expect(settings[StoreSettings.url] == nil)
+    #expect(settings[LogSettings.level] == Logger.Level.info)
     #expect(settings.journalPath == "/var/lib/candled/journal")
   }
 
@@ -48,16 +48,16 @@ import Testing
       mode = "scaled"
       start = "2026-07-06T09:15:00+08:00"
       """, origin: "c.toml", table: .candled)
-    #expect(settings.stateDirectory == "/srv/candled")
-    #expect(settings.storeURL?.reveal() == "postgres://candled:hunter22@db/candled")
-    #expect(settings.quotesSymbols.map(\.description) == ["sh600519", "sz000001"])
-    #expect(settings.quotesCadence == .seconds(6))
+    #expect(settings[StateSettings.directory] == "/srv/candled")
+    #expect(settings[StoreSettings.url]?.reveal() == "postgres://candled:hunter22@db/candled")
+    #expect(settings[QuotesSettings.symbols].map(\.description) == ["sh600519", "sz000001"])
+    #expect(settings[QuotesSettings.cadence] == .seconds(6))
     let batchSymbols = SourceRegistry.quotes(of: .live).batchSymbols
     #expect(settings[batchSymbols] == 400)
-    #expect(settings.journalRetainBytes == 2 << 30)
-    #expect(settings.logFormat == .json)
-    #expect(settings.clockMode == .scaled)
-    #expect(settings.clockStart?.description == "2026-07-06T09:15:00+08:00")
+    #expect(settings[JournalSettings.retainBytes] == 2 << 30)
+    #expect(settings[LogSettings.format] == .json)
+    #expect(settings[ClockSettings.mode] == .scaled)
+    #expect(settings[ClockSettings.start]?.description == "2026-07-06T09:15:00+08:00")
   }
 
   @Test func `all problems come at once, each with its line, in the order of the file`() {
@@ -158,9 +158,9 @@ import Testing
     let settings = try ConfigurationFile.load(
       nil, overrides: ["quotes.cadence=6s", "quotes.symbols=sh600519,sz000001", "clock.speed=600"],
       table: .candled)
-    #expect(settings.quotesCadence == .seconds(6))
-    #expect(settings.quotesSymbols.count == 2)
-    #expect(settings.clockSpeed == 600)
+    #expect(settings[QuotesSettings.cadence] == .seconds(6))
+    #expect(settings[QuotesSettings.symbols].count == 2)
+    #expect(settings[ClockSettings.speed] == 600)
     let error = #expect(throws: ConfigurationError.self) {
       try ConfigurationFile.load(
         nil, overrides: ["quotes.cadense=6s", "log.level=9", "x"], table: .candled)
@@ -183,7 +183,7 @@ import Testing
     #expect(error?.description.contains("contains a password") == true)
     #expect(error?.description.contains("hunter") == false)
     try settings.overlay(key: "store.url", value: "postgres://b/c")
-    #expect(settings.storeURL?.reveal() == "postgres://b/c")
+    #expect(settings[StoreSettings.url]?.reveal() == "postgres://b/c")
   }
 
   @Test(arguments: ["hunter/22", "hunter@22", "h@un/ter"])
@@ -229,7 +229,7 @@ import Testing
   @Test func `the sample is valid, and so is every line it comments out`() throws {
     let settings = try ConfigurationFile.parse(
       SettingTable.candled.example, origin: "sample", table: .candled)
-    #expect(settings.quotesSymbols.count > 50)
+    #expect(settings[QuotesSettings.symbols].count > 50)
     let lines = SettingTable.candled.example.split(separator: "\n").map { line in
       line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
     }
@@ -238,7 +238,7 @@ import Testing
     #expect(whole.entries.count == SettingTable.candled.keys.count)
     for setting in SettingTable.candled.rows where setting.exampleLines == nil {
       let value = try #require(whole.entries[setting.key]).value
-      #expect(setting.text(of: value) == setting.defaultText, "\(setting.key)")
+      #expect(setting.text(value) == setting.defaultText, "\(setting.key)")
     }
   }
 

@@ -40,9 +40,9 @@ import Testing
     try withFolder("quotes.cadence = \"5s\"\nclock.speed = 7", dropIns) { folder in
       let settings = try ConfigurationFile.load(
         folder + "/candled.toml", overrides: ["quotes.phase=200ms"], table: .candled)
-      #expect(settings.quotesCadence == .seconds(9))
-      #expect(settings.quotesPhase == .milliseconds(200))
-      #expect(settings.clockSpeed == 7)
+      #expect(settings[QuotesSettings.cadence] == .seconds(9))
+      #expect(settings[QuotesSettings.phase] == .milliseconds(200))
+      #expect(settings[ClockSettings.speed] == 7)
       let text = settings.inForce
       #expect(text.contains("cadence = \"9s\"  # \(folder)/conf.d/20-slow.toml:1\n"))
       #expect(text.contains("speed = 7  # \(folder)/candled.toml:2\n"))

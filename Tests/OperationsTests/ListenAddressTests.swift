@@ -22,11 +22,11 @@ import Testing
 
   @Test func `the setting takes an address, a path or nothing`() throws {
     var settings = Settings(.candled)
-    #expect(settings.adminListen?.description == "127.0.0.1:9466")
+    #expect(settings[AdminSettings.listen]?.description == "127.0.0.1:9466")
     try settings.overlay(key: "admin.listen", value: "")
-    #expect(settings.adminListen == nil)
+    #expect(settings[AdminSettings.listen] == nil)
     try settings.overlay(key: "admin.listen", value: "/run/candled/admin")
-    #expect(settings.adminListen == .unix(path: "/run/candled/admin"))
+    #expect(settings[AdminSettings.listen] == .unix(path: "/run/candled/admin"))
     #expect(throws: ConfigurationError.self) {
       try settings.overlay(key: "admin.listen", value: "9466")
     }

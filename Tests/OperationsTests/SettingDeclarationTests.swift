@@ -8,28 +8,27 @@ import Testing
 @Suite struct SettingDeclarationTests {
   private enum Feed: String, CaseIterable { case slow, fast }
 
-  private static let base = SettingKey.origin(
+  private static let base = Setting.origin(
     "tokyo.base", default: "https://quotes.example", help: "Where quotes are requested.")
-  private static let hosts = SettingKey.origins(
+  private static let hosts = Setting.origins(
     "tokyo.hosts", default: ["https://a.example", "https://b.example"], help: "In this order.")
-  private static let budget = SettingKey.integer(
+  private static let budget = Setting.integer(
     "tokyo.requests_per_minute", default: 60, in: 1...600, help: "Budget for the host."
   ).live
-  private static let delay = SettingKey.duration(
+  private static let delay = Setting.duration(
     "tokyo.delay", default: .seconds(0), in: .zero ... .seconds(60), help: "How far behind.")
-  private static let keyFile = SettingKey.optionalString(
+  private static let keyFile = Setting.optionalString(
     "tokyo.key_file", unset: "no quotes", help: "File with one key.")
-  private static let symbols = SettingKey.symbols("tokyo.symbols", help: "Instruments.")
+  private static let symbols = Setting.symbols("tokyo.symbols", help: "Instruments.")
     .needing("tokyo.key_file")
-  private static let feed = SettingKey.choice("tokyo.feed", default: Feed.slow, help: "Series.")
-  private static let note = SettingKey.string("tokyo.note", default: "none", help: "A word.")
-  private static let follow = SettingKey.boolean("tokyo.follow", default: false, help: "All.")
+  private static let feed = Setting.choice("tokyo.feed", default: Feed.slow, help: "Series.")
+  private static let note = Setting.string("tokyo.note", default: "none", help: "A word.")
+  private static let follow = Setting.boolean("tokyo.follow", default: false, help: "All.")
 
   private static let table = SettingTable(sources: [
     SettingSection(
-      "tokyo", base.declaration, hosts.declaration, budget.declaration, delay.declaration,
-      keyFile.declaration, symbols.declaration, feed.declaration, note.declaration,
-      follow.declaration, renamed: ["tokyo.url": "tokyo.base"])
+      "tokyo", base, hosts, budget, delay, keyFile, symbols, feed, note, follow,
+      renamed: ["tokyo.url": "tokyo.base"])
   ])
 
   private func problems(in text: String) -> [String] {

@@ -8,23 +8,25 @@ import Testing
     ("3s", 3000), ("250ms", 250), ("10m", 600_000), ("2h", 7_200_000), ("1d", 86_400_000),
   ])
   func `durations are read and printed in their own unit`(_ text: String, _ milliseconds: Int64) {
-    #expect(DurationText.parse(text) == .milliseconds(milliseconds))
-    #expect(DurationText.print(.milliseconds(milliseconds)) == text)
+    #expect(SettingUnits.duration.parse(text) == milliseconds)
+    #expect(SettingUnits.duration.text(milliseconds) == text)
   }
 
   @Test(arguments: ["", "3", "s", "3 s", "-3s", "1.5s", "3S", "1m30s", "9223372036854775807d"])
   func `anything else is no duration`(_ text: String) {
-    #expect(DurationText.parse(text) == nil)
+    #expect(SettingUnits.duration.parse(text) == nil)
   }
 
   @Test(arguments: [("64MiB", 64 << 20), ("1B", 1), ("20GiB", 20 << 30), ("1023KiB", 1023 << 10)])
   func `sizes are read and printed in their own unit`(_ text: String, _ bytes: Int64) {
-    #expect(ByteCountText.parse(text) == bytes)
-    #expect(ByteCountText.print(bytes) == text)
+    #expect(SettingUnits.bytes.parse(text) == bytes)
+    #expect(SettingUnits.bytes.text(bytes) == text)
   }
 
   @Test(arguments: ["", "64", "64MB", "64 MiB", "-1B", "9223372036854775807KiB"])
-  func `anything else is no size`(_ text: String) { #expect(ByteCountText.parse(text) == nil) }
+  func `anything else is no size`(_ text: String) {
+    #expect(SettingUnits.bytes.parse(text) == nil)
+  }
 
   @Test(arguments: [
     ("2026-07-06T09:31:00+08:00", "2026-07-06T09:31:00+08:00"),

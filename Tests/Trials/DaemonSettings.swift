@@ -17,7 +17,7 @@ package struct DaemonSettings: Sendable {
   ) {
     self["state_directory"] = "\"\(folder)\""
     if let store { self["store.url"] = "\"\(store)\"" }
-    let bases = SourceRegistry.all.compactMap { $0.quotes?.base.declaration.key }
+    let bases = SourceRegistry.all.compactMap { $0.quotes?.base.key }
     for key in bases + ["sina.history_base", "sina.list_base", "sina.reference_base"] {
       self[key] = "\"\(exchange.url)\""
     }

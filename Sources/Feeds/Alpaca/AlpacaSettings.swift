@@ -10,31 +10,30 @@ enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
 }
 
 enum AlpacaSettings {
-  static let base = SettingKey.origin(
+  static let base = Setting.origin(
     "alpaca.base", default: "https://data.alpaca.markets", help: "Host for bars.")
-  static let tradingBase = SettingKey.origin(
+  static let tradingBase = Setting.origin(
     "alpaca.trading_base", default: "https://paper-api.alpaca.markets",
     help: "Host for New York's calendar.")
-  static let keyFile = SettingKey.optionalString(
+  static let keyFile = Setting.optionalString(
     "alpaca.key_file", unset: "no US instruments",
     help: "File with one line: key id, space, secret; or credential:NAME (renewed by a restart)."
   ).live
-  static let symbols = SettingKey.symbols(
+  static let symbols = Setting.symbols(
     "alpaca.symbols", help: "US instruments whose bars are recorded."
   ).live.needing("alpaca.key_file")
-  static let feed = SettingKey.choice(
+  static let feed = Setting.choice(
     "alpaca.feed", default: AlpacaFeed.iex,
     help: "The series: iex is one exchange, sip the whole market.")
-  static let delay = SettingKey.duration(
+  static let delay = Setting.duration(
     "alpaca.delay", default: .seconds(0), in: .zero ... .seconds(3_600),
     help: "Delay of the newest bar. The basic plan needs 16m for sip."
   ).live
-  static let requestsPerMinute = SettingKey.integer(
+  static let requestsPerMinute = Setting.integer(
     "alpaca.requests_per_minute", default: 180, in: 1...10_000,
     help: "Rate limit. A basic account has 200."
   ).live
 
   static let section = SettingSection(
-    "alpaca", base.declaration, tradingBase.declaration, keyFile.declaration, symbols.declaration,
-    feed.declaration, delay.declaration, requestsPerMinute.declaration)
+    "alpaca", base, tradingBase, keyFile, symbols, feed, delay, requestsPerMinute)
 }

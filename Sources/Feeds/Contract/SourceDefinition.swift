@@ -101,21 +101,21 @@ package struct SourceSeries: Sendable, Hashable {
 
 /// The setting that names the hosts of an endpoint.
 package enum HostSetting: Sendable {
-  case one(SettingKey<String>)
+  case one(Setting<String>)
   /// Several hosts, in the order they are tried.
-  case several(SettingKey<[String]>)
+  case several(Setting<[String]>)
 
   package var key: String {
     switch self {
-    case .one(let key): key.declaration.key
-    case .several(let key): key.declaration.key
+    case .one(let setting): setting.key
+    case .several(let setting): setting.key
     }
   }
 
   package func origins(in settings: some SettingValues) -> [String] {
     switch self {
-    case .one(let key): [settings[key]]
-    case .several(let key): settings[key]
+    case .one(let setting): [settings[setting]]
+    case .several(let setting): settings[setting]
     }
   }
 }
@@ -123,17 +123,17 @@ package enum HostSetting: Sendable {
 /// The key of a source, in a file of its own.
 package struct CredentialDeclaration: Sendable {
   /// The setting that names the file.
-  package let file: SettingKey<String?>
+  package let file: Setting<String?>
   /// Words of a key: one, or an id and a secret.
   package let words: Int
   /// The setting with the requests that each key has a day; the file then holds as many keys as
   /// one likes, a line each. nil: the file holds one key.
-  package let requestsPerDay: SettingKey<Int>?
+  package let requestsPerDay: Setting<Int>?
   /// What the keys are called in sentences: `licence`.
   package let noun: String
 
   package init(
-    file: SettingKey<String?>, words: Int, requestsPerDay: SettingKey<Int>? = nil,
+    file: Setting<String?>, words: Int, requestsPerDay: Setting<Int>? = nil,
     noun: String = "key"
   ) {
     self.file = file
@@ -146,7 +146,7 @@ package struct CredentialDeclaration: Sendable {
 /// How a source wants to be asked.
 package struct RequestPace: Sendable {
   /// The requests that may go out in a minute; nil: as many as the most.
-  package let requestsPerMinute: SettingKey<Int>?
+  package let requestsPerMinute: Setting<Int>?
   /// More get an address banned, or are beyond the account.
   package let requestsPerMinuteMax: Int
   /// How many may go out at once.
@@ -154,7 +154,7 @@ package struct RequestPace: Sendable {
   package let inFlightMax: Int
 
   package init(
-    requestsPerMinute: SettingKey<Int>?, requestsPerMinuteMax: Int, burst: Int, inFlightMax: Int
+    requestsPerMinute: Setting<Int>?, requestsPerMinuteMax: Int, burst: Int, inFlightMax: Int
   ) {
     self.requestsPerMinute = requestsPerMinute
     self.requestsPerMinuteMax = requestsPerMinuteMax
@@ -165,9 +165,9 @@ package struct RequestPace: Sendable {
 
 /// Live quotes: a whole market in a few answers, every few seconds.
 package struct QuotesDeclaration: Sendable {
-  package let base: SettingKey<String>
-  package let batchSymbols: SettingKey<Int>
-  package let requestsPerMinute: SettingKey<Int>
+  package let base: Setting<String>
+  package let batchSymbols: Setting<Int>
+  package let requestsPerMinute: Setting<Int>
   /// Goes with every batch to date it.
   package let referenceSymbol: Symbol
   package let bodyBytesMax: Int
@@ -183,7 +183,7 @@ package struct QuotesDeclaration: Sendable {
   package let makeDecoder: @Sendable () -> any QuoteDecoder
 
   package init(
-    base: SettingKey<String>, batchSymbols: SettingKey<Int>, requestsPerMinute: SettingKey<Int>,
+    base: Setting<String>, batchSymbols: Setting<Int>, requestsPerMinute: Setting<Int>,
     referenceSymbol: Symbol, bodyBytesMax: Int, hasRefreshStamps: Bool = false,
     isRequestable: @escaping @Sendable (Symbol) -> Bool,
     kinds: [InstrumentKind: Set<Exchange>]? = nil,
@@ -242,16 +242,16 @@ package struct BarsDeclaration: Sendable {
 
 /// Which bars are recorded while they come about.
 package struct BarsRecording: Sendable {
-  package let symbols: SettingKey<[Symbol]>
+  package let symbols: Setting<[Symbol]>
   /// How far behind to stay.
-  package let delay: SettingKey<Duration>
+  package let delay: Setting<Duration>
   /// When there are bars, on the market's clock.
   package let hours: SessionHours
   /// Which of the source's series.
   package let series: @Sendable (any SettingValues) -> Source
 
   package init(
-    symbols: SettingKey<[Symbol]>, delay: SettingKey<Duration>, hours: SessionHours,
+    symbols: Setting<[Symbol]>, delay: Setting<Duration>, hours: SessionHours,
     series: @escaping @Sendable (any SettingValues) -> Source
   ) {
     self.symbols = symbols

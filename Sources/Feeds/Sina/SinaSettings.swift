@@ -3,32 +3,31 @@
 import Market
 
 enum SinaSettings {
-  static let base = SettingKey.origin(
+  static let base = Setting.origin(
     "sina.base", default: "https://hq.sinajs.cn", help: "Host for quotes.")
-  static let batchSymbols = SettingKey.integer(
+  static let batchSymbols = Setting.integer(
     "sina.batch_symbols", default: 800, in: 2...800,
     help: "Symbols per request, sh000001 included."
   ).live
-  static let requestsPerMinute = SettingKey.integer(
+  static let requestsPerMinute = Setting.integer(
     "sina.requests_per_minute", default: 160, in: 1...600,
     help: "Rate limit for quotes. A whole market every 3 s needs 140."
   ).live
-  static let historyBase = SettingKey.origin(
+  static let historyBase = Setting.origin(
     "sina.history_base", default: "https://quotes.sina.cn", help: "Host for K-lines.")
-  static let listBase = SettingKey.origin(
+  static let listBase = Setting.origin(
     "sina.list_base", default: "https://vip.stock.finance.sina.com.cn",
     help: "Host for lists of instruments.")
-  static let referenceBase = SettingKey.origin(
+  static let referenceBase = Setting.origin(
     "sina.reference_base", default: "https://finance.sina.com.cn",
     help: "Host for adjustment factors.")
-  static let historyRequestsPerMinute = SettingKey.integer(
+  static let historyRequestsPerMinute = Setting.integer(
     "sina.history_requests_per_minute", default: 20, in: 1...60_000,
     help: "Rate limit for K-lines, lists and factors. Sina bans an address over 30.")
 
   static let section = SettingSection(
-    "sina", base.declaration, batchSymbols.declaration, requestsPerMinute.declaration,
-    historyBase.declaration, listBase.declaration, referenceBase.declaration,
-    historyRequestsPerMinute.declaration,
+    "sina", base, batchSymbols, requestsPerMinute, historyBase, listBase, referenceBase,
+    historyRequestsPerMinute,
     renamed: [
       "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
       "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",

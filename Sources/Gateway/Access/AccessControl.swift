@@ -78,10 +78,12 @@ package final class AccessControl: Sendable {
 
     package init(_ settings: Settings) {
       self.init(
-        anonymous: settings.gatewayAnonymous, tokenRequests: settings.gatewayTokenRequests,
-        addressRequests: settings.gatewayAddressRequests,
-        trustedProxies: settings.gatewayTrustedProxies, origins: settings.gatewayOrigins,
-        hosts: settings.gatewayHosts)
+        anonymous: settings[GatewaySettings.anonymous],
+        tokenRequests: settings[GatewaySettings.tokenRequests],
+        addressRequests: settings[GatewaySettings.addressRequests],
+        trustedProxies: settings[GatewaySettings.trustedProxies],
+        origins: settings[GatewaySettings.origins],
+        hosts: settings[GatewaySettings.hosts])
     }
   }
 

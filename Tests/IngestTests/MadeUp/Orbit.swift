@@ -16,9 +16,8 @@ struct Orbit: SourceDefinition {
     sessions: [SessionHours(opens: 0, closes: 86_400)], tradingDays: .everyDay,
     hasEveryMinute: true)
   let settings = SettingSection(
-    "orbit", OrbitSettings.base.declaration, OrbitSettings.batchSymbols.declaration,
-    OrbitSettings.requestsPerMinute.declaration, OrbitSettings.symbols.declaration,
-    OrbitSettings.delay.declaration)
+    "orbit", OrbitSettings.base, OrbitSettings.batchSymbols, OrbitSettings.requestsPerMinute,
+    OrbitSettings.symbols, OrbitSettings.delay)
   let series = [
     SourceSeries(Orbit.quotes, name: "orbit"), SourceSeries(Orbit.bars, name: "orbit_bars"),
   ]
@@ -109,15 +108,15 @@ struct Orbit: SourceDefinition {
 }
 
 enum OrbitSettings {
-  static let base = SettingKey.origin(
+  static let base = Setting.origin(
     "orbit.base", default: "https://orbit.example", help: "Host for quotes and bars.")
-  static let batchSymbols = SettingKey.integer(
+  static let batchSymbols = Setting.integer(
     "orbit.batch_symbols", default: 10, in: 1...10, help: "Symbols per request.")
-  static let requestsPerMinute = SettingKey.integer(
+  static let requestsPerMinute = Setting.integer(
     "orbit.requests_per_minute", default: 600, in: 1...6_000, help: "Rate limit.")
-  static let symbols = SettingKey.symbols(
+  static let symbols = Setting.symbols(
     "orbit.symbols", help: "Instruments whose bars are recorded.")
-  static let delay = SettingKey.duration(
+  static let delay = Setting.duration(
     "orbit.delay", default: .seconds(0), in: .zero ... .seconds(3_600),
     help: "How far behind to stay.")
 }

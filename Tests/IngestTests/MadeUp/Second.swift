@@ -6,13 +6,13 @@ import Market
 /// name, a code and a host of its own, and has no instruments of Beijing.
 struct Second: LiveQuotesSource {
   static let source = Source(rawValue: 92)
-  static let base = SettingKey.origin(
+  static let base = Setting.origin(
     "second.base", default: "https://second.example", help: "Host for quotes.")
 
   let name = "second"
   let title = "Second"
   let market = MarketDefinition.mainlandChina
-  let settings = SettingSection("second", Second.base.declaration)
+  let settings = SettingSection("second", Second.base)
   let series = [SourceSeries(Second.source, name: "second", instruments: .live)]
   let priority = 5
   var hasRefreshStamps = false
