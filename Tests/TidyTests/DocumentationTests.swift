@@ -26,6 +26,14 @@ import Testing
     #expect(page.hasSuffix("\n\n" + table), "\(table)")
   }
 
+  @Test func `every setting that is declared is in the table`() throws {
+    let declared = try SourceTree.files().filter(\.isProduct).flatMap { file in
+      file.text.lines.map(\.raw).joined(separator: "\n")
+        .matches(of: /\bSetting\.\w+\(\s*"([a-z_.]+)"/).map { String($0.output.1) }
+    }
+    #expect(declared.sorted() == SettingTable.candled.keys.sorted())
+  }
+
   @Test func `the change notes have every renamed setting and no other`() throws {
     let rows = try text(of: "CHANGELOG.md").matches(of: /(?m)^\| `(\S+)` \| `(\S+)` \|$/)
     let noted = Dictionary(
