@@ -12,13 +12,13 @@ struct Doctor: AsyncParsableCommand {
     abstract: "Check that each source still answers as expected.",
     discussion: Help.discussion(
       """
-      Sends at most \(CheckRun.requestsMax) requests to each configured source, within its rate \
-      limit, and compares the responses with what candled expects: fields, units, time stamps, \
-      batch size, lists, calendar, key. Two sources of live quotes are compared with each other. \
-      A check that needs a session is not tried outside one. Writes nothing to the database or the \
+      Sends at most \(SourceCheck.requestsMax) of the daemon's own requests to each configured \
+      source, within its rate limit, and decodes the responses as the daemon does. A response is \
+      broken where it is refused, more than 1 % of its rows are, its quotes are not in the order \
+      of the request, or its time stamps are not of now. Writes nothing to the database or the \
       journal.
 
-      Exits 0 if all checks hold, 65 if one is broken, 69 if a source cannot be reached.
+      Exits 0 if all responses are sound, 65 if one is broken, 69 if a source cannot be reached.
       """,
       examples: [
         "candled doctor": "all sources that are configured",
@@ -37,7 +37,7 @@ struct Doctor: AsyncParsableCommand {
     completion: .file())
   var bundle: String?
 
-  @Flag(help: "Print one JSON object per check.")
+  @Flag(help: "Print one JSON object per request.")
   var json = false
 
   func run() async throws {
@@ -55,9 +55,7 @@ struct Doctor: AsyncParsableCommand {
         throw CommandFailure(status: .configuration, sentence: "\(source.name) has \(reason)")
       }
       report.findings.append(
-        CheckFinding(
-          source: source.name, name: "credentials", sentence: "not configured", remedy: "",
-          verdict: .untried(reason)))
+        CheckFinding(source: source.name, request: "any", verdict: .untried(reason)))
     }
     // Before any request: a name that is taken must not cost them.
     let file = try bundle.map { try DoctorBundle(creating: $0, hiding: configuration) }
@@ -70,8 +68,7 @@ struct Doctor: AsyncParsableCommand {
   }
 
   private func isWanted(_ source: any SourceDefinition) -> Bool {
-    !source.checks.isEmpty
-      && (sources.isEmpty || sources.contains { $0.value == source.name })
+    sources.isEmpty || sources.contains { $0.value == source.name }
   }
 }
 

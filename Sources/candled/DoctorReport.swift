@@ -1,4 +1,5 @@
-/// The result of `candled doctor`: a table of all checks, then what is wrong and what to do.
+/// The result of `candled doctor`: a table of all requests, then which hosts did not answer and
+/// what to do.
 
 import Feeds
 import Market
@@ -10,53 +11,51 @@ struct DoctorReport {
   private var requestsSent = 0
 
   mutating func add(_ run: DoctorRun) {
-    findings =
-      run.checkRuns.flatMap(\.findings) + CheckComparison.findings(run.checkRuns) + findings
+    findings = run.checks.flatMap(\.findings) + findings
     requestsSent += run.requestsSent
   }
 
   var status: ExitCode {
-    if !broken.isEmpty { return .dataError }
+    if brokenCount > 0 { return .dataError }
     return unreachable.isEmpty ? .ok : .unavailable
   }
 
-  private var broken: [CheckFinding] {
-    findings.filter { if case .broken = $0.verdict { true } else { false } }
+  private var brokenCount: Int {
+    findings.count { if case .broken = $0.verdict { true } else { false } }
   }
 
   private var unreachable: [CheckFinding] {
     findings.filter { if case .unreachable = $0.verdict { true } else { false } }
   }
 
-  private var untried: [CheckFinding] {
-    findings.filter { if case .untried = $0.verdict { true } else { false } }
+  private var untriedCount: Int {
+    findings.count { if case .untried = $0.verdict { true } else { false } }
   }
 
   // MARK: - For people
 
   var text: String {
     let table = ResultWriter.text(
-      format: .table, columns: ["source", "check", "verdict", "expected"].map { ResultColumn($0) },
+      format: .table, columns: ["source", "request", "verdict", "found"].map { ResultColumn($0) },
       rows: findings.map { finding in
-        var expected = finding.sentence
-        if case .untried(let reason) = finding.verdict { expected += " (\(reason))" }
-        return [finding.source, finding.name, finding.verdict.name, expected].map { .text($0) }
+        // A host that is not there is named once, below.
+        var found = finding.verdict.detail ?? ""
+        if case .unreachable = finding.verdict { found = "" }
+        return [finding.source, finding.request, finding.verdict.name, found].map { .text($0) }
       })
-    return table + broken.map(Self.paragraph).joined() + unreachableText + "\n" + summary + "\n"
+    return table + brokenText + unreachableText + "\n" + summary + "\n"
   }
 
-  private static func paragraph(_ finding: CheckFinding) -> String {
-    """
+  private var brokenText: String {
+    if brokenCount == 0 { return "" }
+    return """
 
-    \(finding.source) \(finding.name) is broken
-      expected: \(finding.sentence)
-      found:    \(finding.verdict.detail ?? "")
-      to do:    \(finding.remedy)
+      To do: where stamps are not of now, check this machine's clock (timedatectl). Else the format
+      may have changed, or this address or key is refused: send a report with --bundle.
 
-    """
+      """
   }
 
-  /// A host that is not there is said once, not for each check.
   private var unreachableText: String {
     var reasons: [String] = []
     for finding in unreachable {
@@ -64,15 +63,14 @@ struct DoctorReport {
       if !reasons.contains(reason) { reasons.append(reason) }
     }
     return reasons.map { reason in
-      "\nno response from \(reason)\n  to do:    Check DNS, the network and the setting.\n"
+      "\nNo response from \(reason)\nTo do: check DNS, the network and the setting.\n"
     }.joined()
   }
 
   private var summary: String {
-    let held = findings.count - broken.count - unreachable.count - untried.count
-    return "\(counted(findings.count, "check")): \(held) ok, \(broken.count) broken, "
-      + "\(unreachable.count) without a response, \(untried.count) not tried; "
-      + "\(counted(requestsSent, "request")) sent"
+    let held = findings.count - brokenCount - unreachable.count - untriedCount
+    return "\(counted(requestsSent, "request")) sent: \(held) ok, \(brokenCount) broken, "
+      + "\(unreachable.count) without a response, \(untriedCount) not tried"
   }
 
   // MARK: - For programs
@@ -80,10 +78,9 @@ struct DoctorReport {
   var jsonLines: String {
     findings.map { finding in
       JSONText.object([
-        ("source", .text(finding.source)), ("check", .text(finding.name)),
-        ("verdict", .text(finding.verdict.name)), ("expected", .text(finding.sentence)),
+        ("source", .text(finding.source)), ("request", .text(finding.request)),
+        ("verdict", .text(finding.verdict.name)),
         ("found", finding.verdict.detail.map { .text($0) } ?? .null),
-        ("remedy", finding.verdict == .holds ? .null : .text(finding.remedy)),
       ]) + "\n"
     }.joined()
   }

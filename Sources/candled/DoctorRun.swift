@@ -1,5 +1,5 @@
 /// Sends the requests of checks over the network: those of each source in their order and
-/// within its rate limit, the sources in turn, so that two of live quotes are asked within seconds.
+/// within its rate limit, the sources in turn.
 
 import Feeds
 import History
@@ -10,7 +10,7 @@ import Operations
 import Transport
 
 final class DoctorRun {
-  private(set) var checkRuns: [CheckRun]
+  private(set) var checks: [SourceCheck]
   private(set) var requestsSent = 0
   private let upstream: HTTPUpstream
   private let hosts: HTTPUpstream.Hosts
@@ -40,12 +40,11 @@ final class DoctorRun {
     client = try HTTPClient()
     hosts = try HTTPUpstream.hosts(settings)
     upstream = HTTPUpstream(client: client, hosts: hosts, credentials: credentials)
-    checkRuns = sources.map { source in
-      CheckRun(
-        CheckContext(
-          source, series: source.bars?.recording?.series(settings) ?? source.mainSeries,
-          now: clock.now, symbols: configuration.symbols,
-          batchSymbols: source.quotes.map { settings[$0.batchSymbols] } ?? 0))
+    checks = sources.map { source in
+      SourceCheck(
+        source, series: source.bars?.recording?.series(settings) ?? source.mainSeries,
+        now: clock.now, symbols: configuration.symbols,
+        batchSymbols: source.quotes.map { settings[$0.batchSymbols] } ?? 0)
     }
     let isDaemonRunning = JournalIdentity.isHeld(in: settings.journalPath)
     self.sources = sources.map { source in
@@ -61,45 +60,40 @@ final class DoctorRun {
 
   /// - Parameter record: gets each request with what came back.
   func run(record: (DoctorRecord) throws -> Void) async throws {
-    let rounds = checkRuns.map(\.requests.count).max() ?? 0
+    let rounds = checks.map(\.requests.count).max() ?? 0
     for round in 0..<rounds {
-      for place in checkRuns.indices where round < checkRuns[place].requests.count {
-        guard checkRuns[place].endedBecause == nil else { continue }
-        try await send(checkRuns[place].requests[round], place: place, record: record)
+      for place in checks.indices
+      where round < checks[place].requests.count && !checks[place].isEnded {
+        try await send(round, place: place, record: record)
       }
     }
   }
 
+  /// - Parameter round: the place of the request in its check.
   private func send(
-    _ request: CheckRequest, place: Int, record: (DoctorRecord) throws -> Void
+    _ round: Int, place: Int, record: (DoctorRecord) throws -> Void
   ) async throws {
-    let context = checkRuns[place].context
-    let unsent = FeedRequest(request.query, to: context.series)
+    let unsent = FeedRequest(checks[place].requests[round], to: checks[place].series)
     let setting = unsent.hosts.key
-    if let reason = unreachable[setting] {
-      return checkRuns[place].fail(request, because: reason)
-    }
-    let waits = Duration.seconds(request.waitSeconds)
-    try await Task.sleep(until: max(sources[place].readyAt, .now + waits), clock: .continuous)
+    if let reason = unreachable[setting] { return checks[place].fail(round, because: reason) }
+    try await Task.sleep(until: sources[place].readyAt, clock: .continuous)
     for host in 0..<(hosts[setting]?.count ?? 1) {
-      let feedRequest = unsent.sent(at: clock.now, deadlineMilliseconds: quotesMilliseconds)
-      let name = upstream.hostName(of: feedRequest, host: host) ?? setting
-      let answer = await upstream.response(to: feedRequest, key: sources[place].key, host: host)
+      let request = unsent.sent(at: clock.now, deadlineMilliseconds: quotesMilliseconds)
+      let name = upstream.hostName(of: request, host: host) ?? setting
+      let answer = await upstream.response(to: request, key: sources[place].key, host: host)
       requestsSent += 1
       sources[place].readyAt = .now + sources[place].gap
-      try record(DoctorRecord(request: feedRequest, host: name, at: clock.now, answer: answer))
+      try record(DoctorRecord(request: request, host: name, at: clock.now, answer: answer))
       switch answer {
       case .response(let status, let body, _, _):
         unreachable[setting] = nil
-        return checkRuns[place].receive(
-          CheckResponse(
-            feedRequest, status: Int(status), body: body, receivedAt: clock.now,
-            calendar: context.decodingCalendar), of: request)
+        return checks[place].receive(
+          round, request: request, status: Int(status), body: body, receivedAt: clock.now)
       case .failure(let error):
         unreachable[setting] = "\(name): \(error.sentence) (setting \(setting))"
       }
     }
-    checkRuns[place].fail(request, because: unreachable[setting] ?? "no host")
+    checks[place].fail(round, because: unreachable[setting] ?? "no host")
   }
 }
 

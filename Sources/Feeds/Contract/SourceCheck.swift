@@ -1,57 +1,229 @@
-/// Something that a source counts on of its service, as data: a sentence, the requests that prove
-/// it, and a pure function that validates the responses. Only `candled doctor` runs these checks.
+/// What `candled doctor` requests of a source: the daemon's own requests, each once, and what the
+/// daemon's own decoders read in the responses.
 ///
-/// They are written once, in `SourceCheck+Quotes` and `SourceCheck+Records`, and each source
-/// declares its parameters. What cannot be tried at a moment says why, and is never called broken.
+/// Three comparisons are added, none of which knows a format: stamps with the clock, the order of
+/// quotes with that of the request, and how many rows are refused. Sans-IO: whoever runs it sends
+/// the requests in their order and hands in what came back.
 
 import Market
 
 package struct SourceCheck: Sendable {
-  /// Endpoint and subject: `quotes.units`.
-  package let name: String
-  /// What should be so, for people.
-  package let sentence: String
-  /// What to do where it is not.
-  package let remedy: String
-  package let requests: @Sendable (CheckContext) -> [CheckRequest]
-  /// Whether a response that was refused as a whole breaks it; others are then not tried.
-  let judgesRefusals: Bool
-  /// Whether a key that was refused breaks it; others are then not tried.
-  let judgesKey: Bool
-  /// The verdict on one response for each request, in their order, none of them refused.
-  let validate: @Sendable ([CheckResponse], CheckContext) -> CheckVerdict
+  package let source: any SourceDefinition
+  /// The series of the source that is recorded.
+  package let series: Source
+  /// The requests, each once, in the order to send them.
+  package let requests: [FeedQuery]
+  /// Whether to send the source nothing more: that would make it worse.
+  package private(set) var isEnded = false
+  /// With weekdays beyond its end: nothing is refused because a release is old.
+  private let calendar: TradingCalendar
+  /// By place in `requests`.
+  private var verdicts: [Int: CheckVerdict] = [:]
 
+  /// What a person's visit amounts to.
+  package static let requestsMax = 15
+  /// A bad row now and then is routine.
+  private static let refusedPerMilleMax = 10
+  /// The difference of two clocks that are kept by NTP, at most.
+  private static let clockSecondsMax: Int64 = 5
+  /// How old the newest quote may be in a session …
+  private static let quoteLagSecondsMax: Int64 = 20
+  /// … and how long ago the newest bar of the reference symbol may have ended.
+  private static let barLagSecondsMax: Int64 = 90
+  /// Around the beginning and the end of a session the service may be early or late.
+  private static let sessionMarginSeconds = 240
+
+  /// - Parameters:
+  ///   - symbols: instruments that are polled.
+  ///   - batchSymbols: symbols of a full batch of live quotes.
   package init(
-    _ name: String, sentence: String, remedy: String, judgesRefusals: Bool = false,
-    judgesKey: Bool = false,
-    requests: @escaping @Sendable (CheckContext) -> [CheckRequest],
-    validate: @escaping @Sendable ([CheckResponse], CheckContext) -> CheckVerdict
+    _ source: any SourceDefinition, series: Source, now: Timestamp, symbols: [Symbol],
+    batchSymbols: Int = 0, calendar: TradingCalendar = .shanghai
   ) {
-    self.name = name
-    self.sentence = sentence
-    self.remedy = remedy
-    self.judgesRefusals = judgesRefusals
-    self.judgesKey = judgesKey
-    self.requests = requests
-    self.validate = validate
+    self.source = source
+    self.series = series
+    self.calendar = calendar.supposingWeekdays(through: source.market.day(at: now))
+    let choice = CheckedSymbols(configured: symbols)
+    requests =
+      source.quoteChecks(at: now, of: choice, batchSymbols: batchSymbols)
+      + source.barChecks(at: now, of: choice) + source.referenceChecks(at: now)
+    precondition(requests.count <= Self.requestsMax, "too many requests for a check of a source")
+  }
+
+  /// - Parameters:
+  ///   - place: in `requests`.
+  ///   - request: as it was sent.
+  package mutating func receive(
+    _ place: Int, request: FeedRequest, status: Int, body: [UInt8], receivedAt: Timestamp
+  ) {
+    var batch = QuoteBatch()
+    let calendar = calendar
+    let response = body.withUnsafeBytes { bytes -> FeedResponse in
+      guard case .quotes = request.query else {
+        return FeedResponse.decode(request, status: status, body: bytes, calendar: calendar)
+      }
+      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder()
+      batch.begin(body: bytes)
+      return .quotes(decoder.decode(bytes, status: status, into: &batch))
+    }
+    isEnded = isEnded || response.endsRequests
+    if let refusal = response.refusal {
+      verdicts[place] = .broken("\(refusal) (HTTP status \(status))")
+      return
+    }
+    switch response {
+    case .quotes: verdicts[place] = verdict(on: batch, of: request.query, at: receivedAt)
+    case .candles(let page): verdicts[place] = verdict(on: page, at: receivedAt)
+    case .list(let list): verdicts[place] = verdict(on: list)
+    case .calendar(let days): verdicts[place] = verdict(on: days, at: receivedAt)
+    default: verdicts[place] = .holds(refusals: nil)
+    }
+  }
+
+  /// - Parameter reason: for people.
+  package mutating func fail(_ place: Int, because reason: String) {
+    verdicts[place] = .unreachable(reason)
+  }
+
+  package var findings: [CheckFinding] {
+    requests.indices.map { place in
+      CheckFinding(
+        source: source.name, request: FeedRequest(requests[place], to: series).journalKey,
+        verdict: verdicts[place] ?? .untried("an earlier request was refused"))
+    }
   }
 }
 
-/// A request that proves something. Equal ones are sent once.
-package struct CheckRequest: Sendable, Hashable {
-  package let query: FeedQuery
-  /// The pause before it is sent, behind the source's response before.
-  package let waitSeconds: Int
+// MARK: - Verdicts
 
-  package init(_ query: FeedQuery, waitSeconds: Int = 0) {
-    self.query = query
-    self.waitSeconds = waitSeconds
+extension SourceCheck {
+  private func verdict(
+    on batch: QuoteBatch, of query: FeedQuery, at moment: Timestamp
+  ) -> CheckVerdict {
+    guard case .quotes(let query) = query, let newest = batch.quotes.map(\.quote.at).max() else {
+      return .broken("no quotes")
+    }
+    if let symbol = Self.misplaced(in: batch, of: query) {
+      return .broken("\(symbol) is not in the order of the request")
+    }
+    if let reason = fault(
+      from: newest, through: newest, lagSecondsMax: Self.quoteLagSecondsMax, at: moment)
+    {
+      return .broken(reason)
+    }
+    var answered = Set(batch.unknown)
+    answered.formUnion(batch.quotes.map(\.quote.symbol))
+    answered.formUnion(batch.refused.compactMap(\.symbol))
+    answered.formUnion(batch.overview.map(\.symbol))
+    let refused = batch.refused.map { "\($0.symbol?.description ?? "a line"): \($0.detail)" }
+    let missing = query.symbols.filter { !answered.contains($0) }.map { "\($0): no line" }
+    return Self.verdict(refused: refused + missing, of: query.symbols.count)
+  }
+
+  private func verdict(on page: CandlePage, at moment: Timestamp) -> CheckVerdict {
+    guard let newest = page.candles.max(by: { $0.closedAt < $1.closedAt }) else {
+      return .broken("no bars")
+    }
+    // It trades all day: its newest bar is the market's.
+    let isReference = newest.symbol == source.quotes?.referenceSymbol
+    if let reason = fault(
+      from: newest.openedAt, through: newest.closedAt,
+      lagSecondsMax: isReference ? Self.barLagSecondsMax : nil, at: moment)
+    {
+      return .broken(reason)
+    }
+    return Self.verdict(
+      refused: page.refused.map(\.detail), of: page.candles.count + page.refused.count)
+  }
+
+  private func verdict(on list: InstrumentList) -> CheckVerdict {
+    if let sample = source.lists?.sampleRows, !sample.isEmpty, list.rows.map(\.symbol) == sample {
+      return .broken("the key is a sample: it gets the same rows for any request")
+    }
+    return Self.verdict(
+      refused: list.refused.map(\.detail), of: list.rows.count + list.refused.count)
+  }
+
+  private func verdict(on days: [TradingDay], at moment: Timestamp) -> CheckVerdict {
+    guard let last = days.last, last >= source.market.day(at: moment) else {
+      return .broken("the calendar ends on \(days.last?.description ?? "no day")")
+    }
+    return .holds(refusals: nil)
+  }
+
+  private static func verdict(refused details: [String], of rows: Int) -> CheckVerdict {
+    guard let first = details.first else { return .holds(refusals: nil) }
+    let refusals = "\(details.count) of \(counted(rows, "row")) refused, the first: \(first)"
+    return details.count * 1_000 > rows * refusedPerMilleMax
+      ? .broken(refusals) : .holds(refusals: refusals)
+  }
+
+  /// The first quote behind one that was requested after it.
+  private static func misplaced(in batch: QuoteBatch, of query: QuotesQuery) -> Symbol? {
+    var rest = query.symbols[...]
+    for row in batch.quotes {
+      guard let place = rest.firstIndex(of: row.quote.symbol) else { return row.quote.symbol }
+      rest = rest[(place + 1)...]
+    }
+    return nil
+  }
+
+  /// - Parameter lagSecondsMax: how far behind it may be in a session; nil for any.
+  private func fault(
+    from begin: Timestamp, through end: Timestamp, lagSecondsMax: Int64?, at moment: Timestamp
+  ) -> String? {
+    let ahead = begin.seconds - moment.seconds
+    if ahead > Self.clockSecondsMax { return "stamped \(ahead) s ahead of this machine's clock" }
+    guard let lagSecondsMax, isInSession(moment) else { return nil }
+    let behind = moment.seconds - end.seconds
+    return behind > lagSecondsMax ? "stamped \(behind) s behind this machine's clock" : nil
+  }
+
+  /// Whether the market trades at `moment`, and did and will for some minutes; false where it is
+  /// not known.
+  private func isInSession(_ moment: Timestamp) -> Bool {
+    let market = source.market
+    let day = market.day(at: moment)
+    let mayTrade = market.calendar == .shanghai && calendar.mayTrade(day)
+    guard let hours = TradingHours(market), market.tradingDays == .everyDay || mayTrade else {
+      return false
+    }
+    let second = hours.clock.second(of: moment, on: day)
+    return market.sessions.contains { session in
+      session.opens + Self.sessionMarginSeconds <= second
+        && second <= session.closes - Self.sessionMarginSeconds
+    }
+  }
+}
+
+extension FeedResponse {
+  /// Why the response was refused as a whole; nil if it was not.
+  fileprivate var refusal: String? {
+    switch self {
+    case .refused(let refusal): "refused as \(refusal.kind.name): \(refusal.sentence)"
+    case .quotes(.ok): nil
+    case .quotes(let outcome): "refused as \(outcome.name)"
+    default: nil
+    }
+  }
+
+  fileprivate var endsRequests: Bool {
+    switch self {
+    case .quotes(.banned), .quotes(.throttled), .quotes(.unauthorised): true
+    case .refused(let refusal):
+      switch refusal.kind {
+      case .throttled, .banned, .unauthorised, .quotaExhausted, .entitlement: true
+      default: false
+      }
+    default: false
+    }
   }
 }
 
 package enum CheckVerdict: Sendable, Hashable {
-  case holds
-  /// What was found in its place.
+  /// - refusals: what was refused of the rows, few as they are.
+  case holds(refusals: String?)
+  /// What was found.
   case broken(String)
   /// Why it could not be tried.
   case untried(String)
@@ -70,85 +242,23 @@ package enum CheckVerdict: Sendable, Hashable {
 
   package var detail: String? {
     switch self {
-    case .holds: nil
+    case .holds(let refusals): refusals
     case .broken(let text), .untried(let text), .unreachable(let text): text
     }
   }
-
-  /// Whether nearly all rows are as they should be: a bad one now and then is routine.
-  /// - Parameter fault: what is wrong with a row; nil if nothing is.
-  static func nearlyAll<Row>(
-    _ rows: some Sequence<Row>, noun: String, perMilleMin: Int = 990, fault: (Row) -> String?
-  ) -> CheckVerdict {
-    var count = 0
-    var faults: [String] = []
-    for row in rows {
-      count += 1
-      if let found = fault(row) { faults.append(found) }
-    }
-    if count == 0 { return .untried("no \(noun) in the response") }
-    if (count - faults.count) * 1000 >= count * perMilleMin { return .holds }
-    return .broken("\(faults.count) of \(counted(count, noun)), the first: \(faults[0])")
-  }
 }
 
-/// A response with what the source's own decoder read in it.
-package struct CheckResponse {
-  package let query: FeedQuery
-  package let status: Int
-  package let body: [UInt8]
-  package let receivedAt: Timestamp
-  let decoded: FeedResponse
-  /// The rows of live quotes; empty for another request.
-  let batch: QuoteBatch
+/// One row of the result.
+package struct CheckFinding: Sendable, Hashable {
+  /// The source's name.
+  package let source: String
+  /// The request in the words of the journal: `kline/15`.
+  package let request: String
+  package let verdict: CheckVerdict
 
-  package init(
-    _ request: FeedRequest, status: Int, body: [UInt8], receivedAt: Timestamp,
-    calendar: TradingCalendar
-  ) {
-    query = request.query
-    self.status = status
-    self.body = body
-    self.receivedAt = receivedAt
-    var batch = QuoteBatch()
-    decoded = body.withUnsafeBytes { bytes in
-      guard case .quotes = request.query else {
-        return FeedResponse.decode(request, status: status, body: bytes, calendar: calendar)
-      }
-      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder()
-      batch.begin(body: bytes)
-      return .quotes(decoder.decode(bytes, status: status, into: &batch))
-    }
-    self.batch = batch
+  package init(source: String, request: String, verdict: CheckVerdict) {
+    self.source = source
+    self.request = request
+    self.verdict = verdict
   }
-
-  /// Why the response was refused as a whole; nil if it was not.
-  var refusal: String? {
-    let reason: String
-    switch decoded {
-    case .refused(let refusal): reason = "\(refusal.kind.name): \(refusal.sentence)"
-    case .quotes(.ok): return nil
-    case .quotes(let outcome): reason = outcome.name
-    default: return nil
-    }
-    return "the response was refused: \(reason) (HTTP status \(status))"
-  }
-
-  /// Whether the key is the reason of the refusal.
-  var refusesKey: Bool {
-    guard case .refused(let refusal) = decoded else { return false }
-    return [.unauthorised, .quotaExhausted, .entitlement].contains(refusal.kind)
-  }
-
-  /// Whether to send the source nothing more: that would make it worse.
-  var endsRequests: Bool {
-    switch decoded {
-    case .quotes(.banned), .quotes(.throttled), .quotes(.unauthorised): true
-    case .refused(let refusal):
-      if case .throttled = refusal.kind { true } else { refusal.kind == .banned || refusesKey }
-    default: false
-    }
-  }
-
-  var candles: [Candle] { if case .candles(let page) = decoded { page.candles } else { [] } }
 }

@@ -36,8 +36,6 @@ package protocol SourceDefinition: Sendable {
   var hasNames: Bool { get }
   /// The kinds of its answers that `candled decode` reads.
   var samples: [ResponseSample] { get }
-  /// What it counts on of its service; `candled doctor` tries it.
-  var checks: [SourceCheck] { get }
 
   /// All its hosts but that of live quotes.
   var hosts: [HostSetting] { get }
@@ -70,7 +68,6 @@ extension SourceDefinition {
   package var hasTradingDays: Bool { false }
   package var hasNames: Bool { false }
   package var samples: [ResponseSample] { [] }
-  package var checks: [SourceCheck] { [] }
 
   /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
   package func bodyBytesMax(of query: FeedQuery) -> Int { 4 << 20 }
