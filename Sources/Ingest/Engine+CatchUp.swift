@@ -146,7 +146,7 @@ extension JournalHead {
     else { return false }
     return lists.parts.contains { part in
       [.listCount(part), .listPage(part, page: 1)].contains { (query: FeedQuery) in
-        definition.journalKey(of: query) == key
+        definition.request(for: query, from: source)?.journalKey == key
       }
     }
   }

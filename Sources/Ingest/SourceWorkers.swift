@@ -218,8 +218,11 @@ package struct SourceConfiguration: Sendable, Equatable {
     requestsPerMinute = pace.requestsPerMinute.map { settings[$0] } ?? pace.requestsPerMinuteMax
     requestsPerDay = definition.credentials?.requestsPerDay.map { settings[$0] } ?? 0
     hostCount =
-      definition.lists.map { lists in
-        definition.hosts(of: .list(lists.parts[0])).origins(in: settings).count
+      definition.lists.flatMap { lists in
+        let part = lists.parts[0]
+        let query: FeedQuery = lists.pageRows == nil ? .list(part) : .listCount(part)
+        return definition.request(for: query, from: definition.mainSeries)?
+          .hosts.origins(in: settings).count
       } ?? 1
     let recording = definition.bars?.recording
     symbols = recording.map { settings[$0.symbols] } ?? []

@@ -30,6 +30,22 @@ import Testing
     #expect(ListPart(stored: "HSLT") == nil)
   }
 
+  @Test func `a source answers the requests of what it declares`() {
+    for source in SourceRegistry.all {
+      switch source.bars?.form {
+      case .newest: #expect(source is any NewestBarSource)
+      case .window: #expect(source is any BarSource)
+      case nil: break
+      }
+      guard let lists = source.lists else { continue }
+      if lists.pageRows == nil {
+        #expect(source is any ListSource)
+      } else {
+        #expect(source is any PagedListSource)
+      }
+    }
+  }
+
   @Test func `every setting of a source stands in its own section`() {
     for source in SourceRegistry.all {
       for declaration in source.settings.declarations {

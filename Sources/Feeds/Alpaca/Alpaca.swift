@@ -3,7 +3,7 @@
 
 import Market
 
-package struct Alpaca: SourceDefinition {
+package struct Alpaca: BarSource, SessionSource, NameSource {
   static let iex = Source(rawValue: 3)
   static let sip = Source(rawValue: 4)
 
@@ -33,8 +33,6 @@ package struct Alpaca: SourceDefinition {
     timeframes: Set(Timeframe.allCases.filter { $0.alpacaName != nil }),
     isRequestable: AlpacaBarsQuery.isRequestable)
 
-  package let hasNames = true
-
   package var samples: [ResponseSample] {
     [
       ResponseSample(
@@ -54,36 +52,6 @@ package struct Alpaca: SourceDefinition {
     .one(AlpacaSettings.base), .one(AlpacaSettings.tradingBase),
   ]
 
-  package func hosts(of query: FeedQuery) -> HostSetting {
-    if case .bars = query { .one(AlpacaSettings.base) } else { .one(AlpacaSettings.tradingBase) }
-  }
-
-  /// The list of instruments: 12,000 assets of half a kilobyte.
-  package func bodyBytesMax(of query: FeedQuery) -> Int { query == .names ? 16 << 20 : 4 << 20 }
-
-  package func journalKey(of query: FeedQuery) -> String {
-    switch query {
-    case .bars(let query): "bars/\(query.timeframe.name)"
-    case .sessions: "calendar"
-    case .names: "assets"
-    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
-      preconditionFailure("not among Alpaca's queries")
-    }
-  }
-
-  /// - `bars iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT QUFQTHxNfDE%3D`
-  /// - `calendar us 2026-01-01 2026-12-31`
-  /// - `assets us`
-  package func text(of query: FeedQuery, from source: Source) -> String {
-    switch query {
-    case .bars(let query): "bars \(AlpacaBarsQuery(query, from: source).text)"
-    case .sessions(let from, let to): "calendar us \(from) \(to)"
-    case .names: "assets us"
-    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
-      preconditionFailure("not among Alpaca's queries")
-    }
-  }
-
   package func query(reading words: [Substring], from source: Source) -> FeedQuery? {
     switch (words.first, words.count) {
     case ("bars", 6...7): AlpacaBarsQuery(words: words.dropFirst()).map { .bars($0.query) }
@@ -96,41 +64,53 @@ package struct Alpaca: SourceDefinition {
     }
   }
 
-  package func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint {
+  /// `bars iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT QUFQTHxNfDE%3D`
+  package func barsRequest(_ query: BarsQuery, from source: Source) -> SourceRequest {
+    SourceRequest(
+      hosts: .one(AlpacaSettings.base), journalKey: "bars/\(query.timeframe.name)",
+      text: { "bars \(AlpacaBarsQuery(query, from: source).text)" },
+      endpoint: {
+        AlpacaBarsQuery(query, from: source).endpoint(headers: Alpaca.headers(of: $0))
+      },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .candles(
+          try AlpacaBars.decode(
+            body, status: status, source: source, timeframe: query.timeframe,
+            requested: query.symbols))
+      })
+  }
+
+  /// `calendar us 2026-01-01 2026-12-31`
+  package func sessionsRequest(from first: TradingDay, to last: TradingDay) -> SourceRequest {
+    SourceRequest(
+      hosts: .one(AlpacaSettings.tradingBase), journalKey: "calendar",
+      text: { "calendar us \(first) \(last)" },
+      endpoint: {
+        AlpacaCalendar.endpoint(from: first, to: last, headers: Alpaca.headers(of: $0))
+      },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .sessions(try AlpacaCalendar.decode(body, status: status))
+      })
+  }
+
+  /// `assets us`: 12,000 assets of half a kilobyte.
+  package var namesRequest: SourceRequest {
+    SourceRequest(
+      hosts: .one(AlpacaSettings.tradingBase), journalKey: "assets", text: { "assets us" },
+      bodyBytesMax: 16 << 20,
+      endpoint: { AlpacaAssets.endpoint(headers: Alpaca.headers(of: $0)) },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .list(try AlpacaAssets.decode(body, status: status))
+      })
+  }
+
+  private static func headers(of credentials: FeedCredentials?) -> [Endpoint.Header] {
     guard let words = credentials?.words, words.count == 2 else {
       preconditionFailure("Alpaca is asked with a pair of keys")
     }
-    let headers = [
+    return [
       Endpoint.Header(name: "APCA-API-KEY-ID", value: words[0]),
       Endpoint.Header(name: "APCA-API-SECRET-KEY", value: words[1]),
     ]
-    switch query {
-    case .bars(let query):
-      return AlpacaBarsQuery(query, from: source).endpoint(headers: headers)
-    case .sessions(let from, let to):
-      return AlpacaCalendar.endpoint(from: from, to: to, headers: headers)
-    case .names: return AlpacaAssets.endpoint(headers: headers)
-    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
-      preconditionFailure("not among Alpaca's queries")
-    }
-  }
-
-  package func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse {
-    switch query {
-    case .bars(let query):
-      .candles(
-        try AlpacaBars.decode(
-          body, status: status, source: source, timeframe: query.timeframe,
-          requested: query.symbols))
-    case .sessions: .sessions(try AlpacaCalendar.decode(body, status: status))
-    case .names: .list(try AlpacaAssets.decode(body, status: status))
-    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
-      preconditionFailure("not among Alpaca's queries")
-    }
   }
 }

@@ -113,13 +113,22 @@ extension FeedRequest {
   /// The source that is asked.
   package var definition: any SourceDefinition { SourceRegistry.definition(of: source) }
 
+  /// As the source spells it.
+  /// - Precondition: the source supports the query, which is not one of live quotes.
+  var sourceRequest: SourceRequest {
+    guard let request = definition.request(for: query, from: source) else {
+      preconditionFailure("\(source.name) has no requests of this kind")
+    }
+    return request
+  }
+
   /// The name of its journal series, at most 64 bytes: `list/hslt`, `bars/1m`. Answers of one
   /// series resemble each other. The journal remembers an answer of each series, so a night of
   /// K-lines is one series and not one an instrument: neighbours have the same stamps, and nobody
   /// asks for the same instrument again while it is remembered.
   package var journalKey: String {
     if case .quotes(let quotes) = query { return "\(Self.quotesSeries)/\(quotes.group)" }
-    return definition.journalKey(of: query)
+    return sourceRequest.journalKey
   }
 
   /// The first word of the series of live quotes; behind it stands the group.
@@ -129,7 +138,7 @@ extension FeedRequest {
   /// spelling is on disk: a word may be added, none may change its meaning.
   package var text: String {
     if case .quotes(let quotes) = query { return String(decoding: quotes.text, as: UTF8.self) }
-    return definition.text(of: query, from: source)
+    return sourceRequest.text()
   }
 
   /// The request's text as bytes, as the journal has it.
@@ -152,17 +161,17 @@ extension FeedRequest {
     if case .quotes(let quotes) = query {
       return SourceRegistry.quotes(of: source).endpoint(quotes.symbols, quotes.askedAt)
     }
-    return definition.endpoint(of: query, from: source, credentials: credentials)
+    return sourceRequest.endpoint(credentials)
   }
 
   /// The setting with the hosts that answer it.
   package var hosts: HostSetting {
     if case .quotes = query { return .one(SourceRegistry.quotes(of: source).base) }
-    return definition.hosts(of: query)
+    return sourceRequest.hosts
   }
 
   package var bodyBytesMax: Int {
     if case .quotes = query { return SourceRegistry.quotes(of: source).bodyBytesMax }
-    return definition.bodyBytesMax(of: query)
+    return sourceRequest.bodyBytesMax
   }
 }

@@ -37,8 +37,7 @@ package enum FeedResponse: Sendable, Hashable {
       return .quotes(decoder.decode(body, status: status, into: &batch))
     }
     do throws(FeedRefusal) {
-      return try request.definition.decode(
-        body, status: status, of: request.query, from: request.source, calendar: calendar)
+      return try request.sourceRequest.decode(body, status, calendar)
     } catch {
       return .refused(error)
     }

@@ -17,25 +17,4 @@ extension LiveQuotesSource {
   }
 
   package var hosts: [HostSetting] { [] }
-
-  package func hosts(of query: FeedQuery) -> HostSetting { hasOnlyQuotes() }
-
-  package func journalKey(of query: FeedQuery) -> String { hasOnlyQuotes() }
-
-  package func text(of query: FeedQuery, from source: Source) -> String { hasOnlyQuotes() }
-
-  package func query(reading words: [Substring], from source: Source) -> FeedQuery? { nil }
-
-  package func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint { hasOnlyQuotes() }
-
-  package func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse { hasOnlyQuotes() }
-
-  private func hasOnlyQuotes() -> Never {
-    preconditionFailure("\(title) has nothing but live quotes")
-  }
 }

@@ -1,9 +1,10 @@
 /// What a source of market data declares: everything that the rest of candled knows of it.
 ///
-/// A source is one value. It says who it is, what it has, how it wants to be asked, and it turns
-/// requests into endpoints and answers into market events. All of that is pure: hosts, keys, time
-/// and the wire are elsewhere. To add a source, write a folder like the others and name its value
-/// in `SourceRegistry.candled`; `docs/adding-a-source.md` goes through it.
+/// A source is one value. It says who it is, what it has and how it wants to be asked; with the
+/// protocols of `SourceRequest.swift` it turns requests into endpoints and answers into market
+/// events. All of that is pure: hosts, keys, time and the wire are elsewhere. To add a source,
+/// write a folder like the others and name its value in `SourceRegistry.candled`;
+/// `docs/adding-a-source.md` goes through it.
 
 import Market
 
@@ -30,32 +31,13 @@ package protocol SourceDefinition: Sendable {
   var lists: ListsDeclaration? { get }
   /// nil for a source that has no ready-made bars.
   var bars: BarsDeclaration? { get }
-  /// Whether it has the trading days of its market.
-  var hasTradingDays: Bool { get }
-  /// Whether it has the names of all instruments it has bars of.
-  var hasNames: Bool { get }
   /// The kinds of its answers that `candled decode` reads.
   var samples: [ResponseSample] { get }
 
   /// All its hosts but that of live quotes.
   var hosts: [HostSetting] { get }
-  /// Which of them answer `query`.
-  func hosts(of query: FeedQuery) -> HostSetting
-  func bodyBytesMax(of query: FeedQuery) -> Int
-  func journalKey(of query: FeedQuery) -> String
-  func text(of query: FeedQuery, from source: Source) -> String
+  /// Reads what the text of one of its requests writes; nil for anything else.
   func query(reading words: [Substring], from source: Source) -> FeedQuery?
-  func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint
-  /// - Parameters:
-  ///   - status: of HTTP; the body has the last word where it says anything.
-  ///   - body: as received, content encoding undone.
-  ///   - calendar: as far as it is known; a bar of a day beyond it is refused.
-  func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse
 }
 
 /// What most sources have in common.
@@ -65,12 +47,9 @@ extension SourceDefinition {
   package var quotes: QuotesDeclaration? { nil }
   package var lists: ListsDeclaration? { nil }
   package var bars: BarsDeclaration? { nil }
-  package var hasTradingDays: Bool { false }
-  package var hasNames: Bool { false }
   package var samples: [ResponseSample] { [] }
 
-  /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
-  package func bodyBytesMax(of query: FeedQuery) -> Int { 4 << 20 }
+  package func query(reading words: [Substring], from source: Source) -> FeedQuery? { nil }
 
   /// Whether it has anything beside live quotes, for which it needs a worker.
   package var hasMoreThanQuotes: Bool {

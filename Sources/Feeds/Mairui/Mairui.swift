@@ -3,7 +3,7 @@
 
 import Market
 
-package struct Mairui: SourceDefinition {
+package struct Mairui: ListSource {
   static let source = Source(rawValue: 2)
 
   package let name = "mairui"
@@ -35,41 +35,28 @@ package struct Mairui: SourceDefinition {
     .several(MairuiSettings.bases)
   ]
 
-  package func hosts(of query: FeedQuery) -> HostSetting { .several(MairuiSettings.bases) }
-
-  package func journalKey(of query: FeedQuery) -> String { "list/\(board(of: query).rawValue)" }
-
-  /// `list hslt`
-  package func text(of query: FeedQuery, from source: Source) -> String {
-    "list \(board(of: query).rawValue)"
-  }
-
   package func query(reading words: [Substring], from source: Source) -> FeedQuery? {
     guard words.count == 2, words[0] == "list" else { return nil }
     return MairuiBoard(rawValue: String(words[1])).map { .list($0.part) }
   }
 
-  package func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint {
-    guard let licence = credentials?.words.first, !licence.isEmpty else {
-      preconditionFailure("Mairui is asked with a licence")
+  /// `list hslt`
+  package func listRequest(of part: ListPart) -> SourceRequest {
+    guard let board = MairuiBoard(rawValue: part.name) else {
+      preconditionFailure("\(part.name) is no list of Mairui's")
     }
-    return board(of: query).endpoint(licence: licence)
-  }
-
-  package func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse {
-    .list(try MairuiList.decode(body, status: status))
-  }
-
-  private func board(of query: FeedQuery) -> MairuiBoard {
-    guard case .list(let part) = query, let board = MairuiBoard(rawValue: part.name) else {
-      preconditionFailure("not among Mairui's queries")
-    }
-    return board
+    return SourceRequest(
+      hosts: .several(MairuiSettings.bases), journalKey: "list/\(board.rawValue)",
+      text: { "list \(board.rawValue)" },
+      endpoint: { credentials in
+        guard let licence = credentials?.words.first, !licence.isEmpty else {
+          preconditionFailure("Mairui is asked with a licence")
+        }
+        return board.endpoint(licence: licence)
+      },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .list(try MairuiList.decode(body, status: status))
+      })
   }
 }
 

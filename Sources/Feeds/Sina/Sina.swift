@@ -3,7 +3,7 @@
 
 import Market
 
-package struct Sina: SourceDefinition {
+package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
   static let source = Source.live
 
   package let name = "sina"
@@ -29,7 +29,6 @@ package struct Sina: SourceDefinition {
     form: .newest(barsMax: SinaKline.barsMax), hasFactors: true,
     timeframes: Set(SinaKlineScale.allCases.map(\.timeframe)),
     isRequestable: SinaHistory.isRequestable)
-  package let hasTradingDays = true
 
   package var samples: [ResponseSample] {
     [
@@ -63,45 +62,6 @@ package struct Sina: SourceDefinition {
     .one(SinaSettings.referenceBase),
   ]
 
-  package func hosts(of query: FeedQuery) -> HostSetting {
-    switch query {
-    case .quotes: .one(SinaSettings.base)
-    case .list, .listCount, .listPage: .one(SinaSettings.listBase)
-    case .bars, .newestBars: .one(SinaSettings.historyBase)
-    case .names, .factors, .tradingDays, .sessions: .one(SinaSettings.referenceBase)
-    }
-  }
-
-  package func journalKey(of query: FeedQuery) -> String {
-    switch query {
-    case .newestBars(_, let timeframe, _): "kline/\(SinaKlineScale(timeframe)?.rawValue ?? 0)"
-    case .factors(_, let kind): "factors/\(kind.name)"
-    case .listCount(let part): "node-count/\(part.node)"
-    case .listPage(let part, _): part.name
-    case .tradingDays: "calendar"
-    case .quotes, .list, .names, .bars, .sessions:
-      preconditionFailure("not among Sina's queries")
-    }
-  }
-
-  /// - `kline 1 sh600519 1970`
-  /// - `factors qfq sh600519`
-  /// - `node-count hs_a`
-  /// - `node hs_a 3`
-  /// - `calendar sh`
-  package func text(of query: FeedQuery, from source: Source) -> String {
-    switch query {
-    case .newestBars(let symbol, let timeframe, let count):
-      "kline \(SinaKlineScale(timeframe)?.rawValue ?? 0) \(symbol) \(count)"
-    case .factors(let symbol, let kind): "factors \(kind.name) \(symbol)"
-    case .listCount(let part): "node-count \(part.node)"
-    case .listPage(let part, let page): "node \(part.node) \(page)"
-    case .tradingDays: "calendar sh"
-    case .quotes, .list, .names, .bars, .sessions:
-      preconditionFailure("not among Sina's queries")
-    }
-  }
-
   package func query(reading words: [Substring], from source: Source) -> FeedQuery? {
     switch (words.first, words.count) {
     case ("kline", 4): newestBars(words)
@@ -127,39 +87,66 @@ package struct Sina: SourceDefinition {
     return .newestBars(symbol, scale.timeframe, count: count)
   }
 
-  package func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint {
-    switch query {
-    case .newestBars(let symbol, let timeframe, let count):
-      SinaKline.endpoint(symbol: symbol, scale: .known(timeframe), bars: count)
-    case .factors(let symbol, let kind): SinaFactors.endpoint(symbol: symbol, kind: kind)
-    case .listCount(let part): SinaNodes.countEndpoint(of: .known(part))
-    case .listPage(let part, let page): SinaNodes.pageEndpoint(of: .known(part), page: page)
-    case .tradingDays: SinaCalendar.endpoint
-    case .quotes, .list, .names, .bars, .sessions:
-      preconditionFailure("not among Sina's queries")
-    }
+  /// `kline 1 sh600519 1970`
+  package func newestBarsRequest(
+    of symbol: Symbol, timeframe: Timeframe, count: Int
+  ) -> SourceRequest {
+    let minutes = SinaKlineScale(timeframe)?.rawValue ?? 0
+    return SourceRequest(
+      hosts: .one(SinaSettings.historyBase), journalKey: "kline/\(minutes)",
+      text: { "kline \(minutes) \(symbol) \(count)" },
+      endpoint: { _ in
+        SinaKline.endpoint(symbol: symbol, scale: .known(timeframe), bars: count)
+      },
+      decode: { (body, status, calendar) throws(FeedRefusal) -> FeedResponse in
+        .candles(
+          try SinaKline.decode(
+            body, status: status, symbol: symbol, scale: .known(timeframe), calendar: calendar))
+      })
   }
 
-  package func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse {
-    switch query {
-    case .newestBars(let symbol, let timeframe, _):
-      .candles(
-        try SinaKline.decode(
-          body, status: status, symbol: symbol, scale: .known(timeframe), calendar: calendar))
-    case .factors(let symbol, let kind):
-      try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind)
-        .map { .factors($0) } ?? .unknownFactors
-    case .listCount: .listCount(try SinaNodes.decodeCount(body, status: status))
-    case .listPage: .list(try SinaNodes.decodePage(body, status: status))
-    case .tradingDays: .calendar(try SinaCalendar.decode(body, status: status))
-    case .quotes, .list, .names, .bars, .sessions:
-      preconditionFailure("not among Sina's queries")
-    }
+  /// `factors qfq sh600519`
+  package func factorsRequest(of symbol: Symbol, kind: AdjustmentFactor.Kind) -> SourceRequest {
+    SourceRequest(
+      hosts: .one(SinaSettings.referenceBase), journalKey: "factors/\(kind.name)",
+      text: { "factors \(kind.name) \(symbol)" },
+      endpoint: { _ in SinaFactors.endpoint(symbol: symbol, kind: kind) },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        let factors = try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind)
+        return factors.map { .factors($0) } ?? .unknownFactors
+      })
+  }
+
+  /// `node-count hs_a`
+  package func listCountRequest(of part: ListPart) -> SourceRequest {
+    SourceRequest(
+      hosts: .one(SinaSettings.listBase), journalKey: "node-count/\(part.node)",
+      text: { "node-count \(part.node)" },
+      endpoint: { _ in SinaNodes.countEndpoint(of: .known(part)) },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .listCount(try SinaNodes.decodeCount(body, status: status))
+      })
+  }
+
+  /// `node hs_a 3`
+  package func listPageRequest(of part: ListPart, page: Int) -> SourceRequest {
+    SourceRequest(
+      hosts: .one(SinaSettings.listBase), journalKey: part.name,
+      text: { "node \(part.node) \(page)" },
+      endpoint: { _ in SinaNodes.pageEndpoint(of: .known(part), page: page) },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .list(try SinaNodes.decodePage(body, status: status))
+      })
+  }
+
+  /// `calendar sh`
+  package var tradingDaysRequest: SourceRequest {
+    SourceRequest(
+      hosts: .one(SinaSettings.referenceBase), journalKey: "calendar", text: { "calendar sh" },
+      endpoint: { _ in SinaCalendar.endpoint },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .calendar(try SinaCalendar.decode(body, status: status))
+      })
   }
 }
 

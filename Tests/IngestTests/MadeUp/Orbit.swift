@@ -4,7 +4,7 @@ import Market
 
 /// A made-up source, written by the contract alone: a market that never closes, with prices and
 /// volumes of eight decimals, live quotes of its own and bars in pages.
-struct Orbit: SourceDefinition {
+struct Orbit: BarSource {
   static let quotes = Source(rawValue: 90)
   static let bars = Source(rawValue: 91)
   static let coin = Symbol(low: 0x4E_494F_43, high: 0)  // COIN
@@ -43,16 +43,6 @@ struct Orbit: SourceDefinition {
     timeframes: [.minute1, .day1], isRequestable: { $0 == Orbit.coin })
   let hosts: [HostSetting] = [.one(OrbitSettings.base)]
 
-  func hosts(of query: FeedQuery) -> HostSetting { .one(OrbitSettings.base) }
-
-  func journalKey(of query: FeedQuery) -> String { "bars/\(bars(of: query).timeframe.name)" }
-
-  /// `bars 1m 1788442200 1788528600`
-  func text(of query: FeedQuery, from source: Source) -> String {
-    let bars = bars(of: query)
-    return "bars \(bars.timeframe.name) \(bars.start.seconds) \(bars.end.seconds)"
-  }
-
   func query(reading words: [Substring], from source: Source) -> FeedQuery? {
     guard words.count == 4, words[0] == "bars", let timeframe = Timeframe(name: String(words[1])),
       let start = Int64(words[2]), let end = Int64(words[3])
@@ -63,23 +53,26 @@ struct Orbit: SourceDefinition {
         end: Timestamp(seconds: end)))
   }
 
-  func endpoint(
-    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
-  ) -> Endpoint {
-    let bars = bars(of: query)
-    return Endpoint(
-      route: "/bars",
-      path: "/bars/\(bars.timeframe.name)?from=\(bars.start.seconds)&to=\(bars.end.seconds)",
-      headers: [])
+  /// `bars 1m 1788442200 1788528600`
+  func barsRequest(_ query: BarsQuery, from source: Source) -> SourceRequest {
+    let (timeframe, start, end) = (query.timeframe.name, query.start.seconds, query.end.seconds)
+    return SourceRequest(
+      hosts: .one(OrbitSettings.base), journalKey: "bars/\(timeframe)",
+      text: { "bars \(timeframe) \(start) \(end)" },
+      endpoint: { _ in
+        Endpoint(
+          route: "/bars", path: "/bars/\(timeframe)?from=\(start)&to=\(end)", headers: [])
+      },
+      decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
+        .candles(try Orbit.page(body, status: status, of: query, from: source))
+      })
   }
 
   /// A line a bar: seconds of its open, then open, high, low, close, volume, turnover.
-  func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
-    calendar: TradingCalendar
-  ) throws(FeedRefusal) -> FeedResponse {
+  private static func page(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: BarsQuery, from source: Source
+  ) throws(FeedRefusal) -> CandlePage {
     guard status == 200 else { throw FeedRefusal(.transient, "HTTP \(status)") }
-    let query = bars(of: query)
     var page = CandlePage(candles: [], refused: [])
     for (index, line) in body.split(separator: UInt8(ascii: "\n")).enumerated() {
       let words = String(decoding: line, as: UTF8.self).split(separator: ",")
@@ -93,17 +86,13 @@ struct Orbit: SourceDefinition {
       let opens = Timestamp(seconds: seconds)
       page.candles.append(
         Candle(
-          symbol: Orbit.coin, timeframe: query.timeframe, tradingDay: market.day(at: opens),
-          openedAt: opens, closedAt: opens.adding(seconds: 60), open: numbers[0],
-          high: numbers[1], low: numbers[2], close: numbers[3], volume: numbers[4],
-          turnover: numbers[5], flags: [], source: source))
+          symbol: Orbit.coin, timeframe: query.timeframe,
+          tradingDay: MarketZone.utc.day(at: opens), openedAt: opens,
+          closedAt: opens.adding(seconds: 60), open: numbers[0], high: numbers[1],
+          low: numbers[2], close: numbers[3], volume: numbers[4], turnover: numbers[5],
+          flags: [], source: source))
     }
-    return .candles(page)
-  }
-
-  private func bars(of query: FeedQuery) -> BarsQuery {
-    guard case .bars(let bars) = query else { preconditionFailure("not among Orbit's queries") }
-    return bars
+    return page
   }
 }
 
