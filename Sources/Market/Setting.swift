@@ -126,15 +126,10 @@ extension Setting: DeclaredSetting {}
 /// A section of the configuration: what one module declares.
 package struct SettingSection: Sendable {
   package let declarations: [SettingDeclaration]
-  /// Earlier names, which are refused, and what each is now.
-  package let renamed: [String: String]
 
   /// Every key is `name`, or begins with it and a dot.
-  package init(
-    _ name: String, _ settings: any DeclaredSetting..., renamed: [String: String] = [:]
-  ) {
+  package init(_ name: String, _ settings: any DeclaredSetting...) {
     declarations = settings.map(\.declaration)
-    self.renamed = renamed
     for key in declarations.map(\.key) {
       precondition(key == name || key.hasPrefix(name + "."), "\(key) is not in \(name)")
     }

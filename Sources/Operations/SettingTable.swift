@@ -7,8 +7,6 @@ import Market
 
 package struct SettingTable: Sendable {
   let rows: [SettingDeclaration]
-  /// Names of earlier versions, which are refused, and what each is now.
-  package let renamed: [String: String]
   let rules: [Rule]
   private let places: [String: Int]
 
@@ -29,9 +27,6 @@ package struct SettingTable: Sendable {
   package init(sources: [SettingSection]) {
     let sections = Self.sectionsBeforeSources + sources + Self.sectionsAfterSources
     rows = sections.flatMap(\.declarations)
-    renamed = sections.reduce(into: Self.renamedBefore010) { all, section in
-      all.merge(section.renamed) { _, _ in preconditionFailure("one old name, two settings") }
-    }
     rules =
       Self.rules
       + rows.compactMap { row in row.needs.map { .needs(row.key, other: $0) } }
@@ -47,11 +42,6 @@ package struct SettingTable: Sendable {
 
   private static let sectionsAfterSources = [
     AdminSettings.section, LogSettings.section, ClockSettings.section, GatewaySettings.section,
-  ]
-
-  private static let renamedBefore010 = [
-    "repair.sighting": "repair.confirm_after", "candles.straddle": "candles.max_silence",
-    "candles.give_up": "candles.source_timeout",
   ]
 }
 

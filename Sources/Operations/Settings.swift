@@ -106,11 +106,7 @@ extension SettingInput {
 
 extension SettingTable {
   func unknown(_ key: String, origin: String, line: Int?) -> ConfigurationProblem {
-    if let name = renamed[key] {
-      return ConfigurationProblem(
-        origin: origin, line: line, key: key, sentence: "renamed: use \(name)")
-    }
-    return ConfigurationProblem(
+    ConfigurationProblem(
       origin: origin, line: line, key: key, sentence: "unknown setting",
       nearest: nearestName(to: key, among: keys))
   }

@@ -125,17 +125,6 @@ import Testing
     #expect(problems(in: text).first?.contains(expected) == true, "\(problems(in: text))")
   }
 
-  @Test func `a setting by its old name is refused with the new one`() {
-    #expect(
-      problems(in: "[sina]\ncadence = \"6s\"\n[candles]\ngive_up = \"1m\"\n") == [
-        "c.toml:2: sina.cadence: renamed: use quotes.cadence",
-        "c.toml:4: candles.give_up: renamed: use candles.source_timeout",
-      ])
-    let known = Set(SettingTable.candled.rows.map(\.key))
-    #expect(known.isSuperset(of: SettingTable.candled.renamed.values))
-    #expect(known.isDisjoint(with: SettingTable.candled.renamed.keys))
-  }
-
   @Test func `a batch has room for a symbol beside the index that rides in each`() {
     #expect(
       problems(in: "sina.batch_symbols = 1") == [

@@ -27,8 +27,7 @@ import Testing
 
   private static let table = SettingTable(sources: [
     SettingSection(
-      "tokyo", base, hosts, budget, delay, keyFile, symbols, feed, note, follow,
-      renamed: ["tokyo.url": "tokyo.base"])
+      "tokyo", base, hosts, budget, delay, keyFile, symbols, feed, note, follow)
   ])
 
   private func problems(in text: String) -> [String] {
@@ -69,16 +68,14 @@ import Testing
       problems(
         in: """
           [tokyo]
-          url = "x"
           requests_per_minutes = 1
           requests_per_minute = 601
           feed = "brisk"
           """) == [
-          "c.toml:2: tokyo.url: renamed: use tokyo.base",
-          "c.toml:3: tokyo.requests_per_minutes: unknown setting; did you mean "
+          "c.toml:2: tokyo.requests_per_minutes: unknown setting; did you mean "
             + "tokyo.requests_per_minute?",
-          "c.toml:4: tokyo.requests_per_minute: expected an integer in 1…600, found 601",
-          "c.toml:5: tokyo.feed: expected one of slow, fast, found \"brisk\"",
+          "c.toml:3: tokyo.requests_per_minute: expected an integer in 1…600, found 601",
+          "c.toml:4: tokyo.feed: expected one of slow, fast, found \"brisk\"",
         ])
     #expect(
       problems(in: "tokyo.symbols = [\"sh600519\"]") == [

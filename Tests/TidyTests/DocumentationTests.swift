@@ -34,13 +34,6 @@ import Testing
     #expect(declared.sorted() == SettingTable.candled.keys.sorted())
   }
 
-  @Test func `the change notes have every renamed setting and no other`() throws {
-    let rows = try text(of: "CHANGELOG.md").matches(of: /(?m)^\| `(\S+)` \| `(\S+)` \|$/)
-    let noted = Dictionary(
-      uniqueKeysWithValues: rows.map { (String($0.output.1), String($0.output.2)) })
-    #expect(noted == SettingTable.candled.renamed)
-  }
-
   @Test func `the page of metrics has the generated reference`() throws {
     let table = MetricTable.families.reference()
     let page = try text(of: "docs/reference/metrics.md")

@@ -27,10 +27,5 @@ enum SinaSettings {
 
   static let section = SettingSection(
     "sina", base, batchSymbols, requestsPerMinute, historyBase, listBase, referenceBase,
-    historyRequestsPerMinute,
-    renamed: [
-      "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
-      "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",
-      "sina.phase": "quotes.phase", "sina.deadline": "quotes.deadline",
-    ])
+    historyRequestsPerMinute)
 }
