@@ -119,7 +119,8 @@ extension Engine {
 // MARK: - Answers
 
 extension Engine {
-  /// Journal first; only then is anything made of an answer.
+  /// Journal first; only then is anything made of an answer. Of one that refuses live quotes the
+  /// cool-down goes before.
   /// - Parameter asked: on the steady clock, so that it is given in the time that counts now.
   func handle(
     _ response: UpstreamResponse, to request: WorkerRequest, of workerID: WorkerSet.WorkerID,
@@ -134,6 +135,7 @@ extension Engine {
     let (requestedAt, receivedAt) = (time.moment(at: asked), now)
     var answer = WorkerResponse()
     var found: [MarketEvent] = []
+    var refused: JournalEntry?
     switch response {
     case .failure(let error):
       status.quotes.failed(error.code)
@@ -143,15 +145,17 @@ extension Engine {
       let entry = JournalEntry.response(
         to: request.feedRequest, requestedAt: requestedAt, receivedAt: receivedAt,
         status: httpStatus, body: body)
-      let retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
-      recordAhead(of: entry, retryAfterSeconds: retryAfterSeconds, to: request.id, of: place)
-      (answer, found) = interpret(entry, of: request.feedRequest)
+      if let refusal = refusal(in: entry) {
+        (answer.response, refused) = (refusal, entry)
+      } else {
+        (answer, found) = interpret(entry, of: request.feedRequest)
+      }
       answer.isReceived = true
-      answer.retryAfterSeconds = retryAfterSeconds
+      answer.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
       record(answer, httpStatus: httpStatus, request: request, of: place, at: receivedAt)
     }
     notify(place, event: .answered(request.id, answer))
-    workers.slots[place].coolDownAhead = nil
+    if let refused { found = interpret(refused, of: request.feedRequest).1 }
     followAnswer(answer, to: request.feedRequest.query, at: place)
     // Two that agree correct us; by a wrong clock the next slot may be far.
     if !isTakeable {

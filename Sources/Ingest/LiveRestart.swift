@@ -143,29 +143,17 @@ extension Engine {
     finish(change, of: series)
   }
 
-  /// Journals the cool-down that an answer will cause before the answer itself: the next process
-  /// must not find one without the other.
-  func recordAhead(
-    of entry: JournalEntry, retryAfterSeconds: Int?, to id: PollRequestID, of place: Int
-  ) {
-    let slot = workers.slots[place]
-    guard slot.worker.isLive, entry.status != 200 || entry.body.count <= refusalBytesMax else {
-      return
-    }
-    var answer = WorkerResponse(
-      response: Pipeline.read(entry, calendar: pipeline.calendar, rules: pipeline.rules).response,
-      retryAfterSeconds: retryAfterSeconds)
-    answer.isReceived = true
-    // A worker is a value: what it will do is what its copy does.
-    var worker = slot.worker
-    for case .coolDown(let coolDown) in worker.received(.answered(id, answer), at: now) {
-      record(coolDown, of: place)
-      workers.slots[place].coolDownAhead = coolDown
-    }
+  /// A response with live quotes that has none, whose worker is given it before it is journaled:
+  /// the next process must not find it without the cool-down that it causes. nil for any other.
+  func refusal(in entry: JournalEntry) -> FeedResponse? {
+    guard entry.quotesGroup != nil, entry.status != 200 || entry.body.count <= refusalBytesMax
+    else { return nil }
+    let response = Pipeline.classify(entry, rules: pipeline.rules).response
+    if case .quotes(.ok) = response { return nil }
+    return response
   }
 
   func record(_ coolDown: CoolDown, of place: Int) {
-    if workers.slots[place].coolDownAhead == coolDown { return }
     let source = workers.slots[place].worker.source
     let recorded = RecordedCoolDown(coolDown, host: quotesHost(of: source))
     _ = journal(.coolDown(recorded.text, of: source, at: now))

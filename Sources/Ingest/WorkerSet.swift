@@ -88,8 +88,6 @@ struct WorkerSlot {
   var wake: Timestamp?
   var account = EndpointAccount()
   var inFlight: [PollRequestID: Task<Void, Never>] = [:]
-  /// What was journaled ahead of the answer that is its reason.
-  var coolDownAhead: CoolDown?
   /// Counts the workers that had this place.
   var round = 0
   /// The configuration has no such worker any more.
