@@ -82,13 +82,22 @@ extension Engine {
     }
     guard let commit = commitState.commit else { return }
     begin(at: steady)
-    let store = parts.store
-    let inbox = inbox
+    ask(
+      { (store) async throws(StoreError) in try await store.commit(commit) }, then: { .saved($0) })
+  }
+
+  /// What the store answers is an event of the loop.
+  func ask<Answer: Sendable>(
+    _ request: @escaping @Sendable (any CommitSink) async throws(StoreError) -> Answer,
+    then event: @escaping @Sendable (Result<Answer, StoreError>) -> Event
+  ) {
+    let (inbox, store) = (inbox, parts.store)
+    // Unstructured: the loop turns meanwhile.
     Task {
       do throws(StoreError) {
-        inbox.yield(.saved(.success(try await store.commit(commit))))
+        inbox.yield(event(.success(try await request(store))))
       } catch {
-        inbox.yield(.saved(.failure(error)))
+        inbox.yield(event(.failure(error)))
       }
     }
   }
@@ -118,15 +127,8 @@ extension Engine {
 
   private func load() {
     begin(at: EngineClock.steadyNow())
-    let store = parts.store
-    let inbox = inbox
-    Task {
-      do throws(StoreError) {
-        inbox.yield(.loaded(.success(try await store.load())))
-      } catch {
-        inbox.yield(.loaded(.failure(error)))
-      }
-    }
+    ask(
+      { (store) async throws(StoreError) in try await store.load() }, then: { .loaded($0) })
   }
 
   private func nextCommit() -> Commit {
@@ -182,25 +184,18 @@ extension Engine {
     if day == commitState.prunedOn { return }
     if let again = commitState.pruneAgainAt, EngineClock.steadyNow() < again { return }
     commitState.prunedOn = day
-    let store = parts.store
-    let inbox = inbox
-    Task {
-      do throws(StoreError) {
-        try await store.prune()
-        inbox.yield(.pruned(nil))
-      } catch {
-        inbox.yield(.pruned(error))
-      }
-    }
+    ask(
+      { (store) async throws(StoreError) in try await store.prune() }, then: { .pruned($0) })
   }
 
-  /// - Parameter error: why old changes are still there; nil if they are gone.
-  func finishPruning(_ error: StoreError?) {
-    if error == nil, commitState.pruneAgainAt != nil {
-      parts.log.notice("old rows of the tables change and rejected are deleted again")
+  func finishPruning(_ result: Result<Void, StoreError>) {
+    guard case .failure(let error) = result else {
+      if commitState.pruneAgainAt != nil {
+        parts.log.notice("old rows of the tables change and rejected are deleted again")
+      }
+      commitState.pruneAgainAt = nil
+      return
     }
-    commitState.pruneAgainAt = nil
-    guard let error else { return }
     commitState.prunedOn = nil
     commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
     status.store.pruneFailures += 1

@@ -227,15 +227,9 @@ extension Engine {
 
   private func lookForRepairs(from day: TradingDay, of place: Int) {
     workers.lookups += 1
-    let (inbox, store) = (inbox, parts.store)
-    // Unstructured: what the store answers is an event of the loop.
-    Task {
-      do throws(StoreError) {
-        inbox.yield(.repairsFound(place, .success(try await store.repairCandidates(from: day))))
-      } catch {
-        inbox.yield(.repairsFound(place, .failure(error)))
-      }
-    }
+    ask(
+      { (store) async throws(StoreError) in try await store.repairCandidates(from: day) },
+      then: { .repairsFound(place, $0) })
   }
 
   func repairsFound(_ result: Result<[RepairCandidate], StoreError>, for place: Int) {

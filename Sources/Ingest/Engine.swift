@@ -34,7 +34,7 @@ package actor Engine {
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case pruned(StoreError?)
+    case pruned(Result<Void, StoreError>)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadershipLost(StoreError)
     case stop
@@ -123,7 +123,7 @@ package actor Engine {
       try finishCommit(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .pruned(let error): finishPruning(error)
+    case .pruned(let result): finishPruning(result)
     case .repairsFound(let place, let result):
       repairsFound(result, for: place)
     case .leadershipLost(let error): throw EngineError(error)
