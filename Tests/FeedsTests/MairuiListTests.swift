@@ -72,12 +72,11 @@ import Testing
       bare.rows == [ListedInstrument(symbol: symbol, name: "东 湖Ａ", exchange: .shenzhen)])
   }
 
-  @Test func `rows are sorted, the last of a symbol counts and duplicates are counted`() throws {
+  @Test func `rows are sorted, and the last of a symbol counts`() throws {
     let list = try list(Files.fixture("mairui-faults.json"))
     #expect(list.rows.map(\.symbol.description) == ["sh600103", "sh601999"])
     #expect(list.rows.map(\.name) == ["", "远山重工"])
     #expect(list.dropped.map(\.member) == [.name])
-    #expect(list.duplicates == 1)
     #expect(list.refused.map(\.index) == Array(1...12).filter { $0 != 9 })
     let suffixed = try self.list(Files.fixture("mairui-suffixed.json"))
     #expect(

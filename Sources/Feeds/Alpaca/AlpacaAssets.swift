@@ -2,7 +2,7 @@
 ///
 /// Assets are more than what has bars: some are not tradable, some of another class, some have
 /// symbols that market data refuses with their whole request
-/// (docs/sources/alpaca.md#calendar-and-assets). Those are counted and left out.
+/// (docs/sources/alpaca.md#calendar-and-assets). Those are left out.
 
 import Market
 
@@ -31,8 +31,7 @@ enum AlpacaAssets {
     if page.refused.count == page.count {
       throw FeedRefusal(.malformed, "none of \(page.count) rows is a valid asset")
     }
-    return InstrumentList(
-      listed: page.listed, refused: page.refused, dropped: page.dropped, skipped: page.skipped)
+    return InstrumentList(listed: page.listed, refused: page.refused, dropped: page.dropped)
   }
 
   private struct Page {

@@ -6,23 +6,18 @@
 import Market
 
 package struct InstrumentList: Sendable, Hashable {
-  /// The rows by symbol, each once.
+  /// The rows by symbol, each once: of several the last one counts.
   package let rows: [ListedInstrument]
   package let refused: [RefusedRow]
   /// The members that were left out of `rows`.
   package let dropped: [DroppedMember]
-  /// Rows another row for the same symbol stood behind: the last one counts.
-  package let duplicates: Int
-  /// Good rows that are none of ours: not tradable, of another class.
-  package let skipped: Int
   /// The hash of `rows`, names included: equal lists have equal hashes, whatever order they came
   /// in, on every machine and in every release.
   package let contentHash: UInt64
 
   /// - Parameter listed: in the order of the answer.
   package init(
-    listed: [ListedInstrument], refused: [RefusedRow], dropped: [DroppedMember] = [],
-    skipped: Int = 0
+    listed: [ListedInstrument], refused: [RefusedRow], dropped: [DroppedMember] = []
   ) {
     var last: [Symbol: ListedInstrument] = [:]
     last.reserveCapacity(listed.count)
@@ -30,8 +25,6 @@ package struct InstrumentList: Sendable, Hashable {
     rows = last.values.sorted { $0.symbol < $1.symbol }
     self.refused = refused
     self.dropped = dropped
-    duplicates = listed.count - last.count
-    self.skipped = skipped
     contentHash = InstrumentList.hash(of: rows)
   }
 

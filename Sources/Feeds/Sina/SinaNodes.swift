@@ -15,9 +15,6 @@ package enum SinaNode: String, Sendable, CaseIterable {
 
   /// Rows of a full page: what Sina's own page asks for; much larger ones are not reliable.
   package static let pageRows = 80
-
-  /// Pages of a list of `rows` rows.
-  package static func pages(of rows: Int) -> Int { (rows + pageRows - 1) / pageRows }
 }
 
 enum SinaNodes {
