@@ -74,7 +74,7 @@ struct BarsWorker: SourceWorker {
     self.definition = definition
     source = series
     // Where every day trades there is no calendar to ask for.
-    isCalendarGivenUp = plan.configuration.hours.isEveryDay
+    isCalendarGivenUp = !(definition is any SessionSource)
     self.plan = plan
     self.requestQueue = RequestQueue(requestQueue, key: key)
   }
@@ -119,7 +119,7 @@ struct BarsWorker: SourceWorker {
 
   private mutating func askForSessions(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = day(at: now)
-    guard !plan.configuration.hours.isEveryDay, today >= calendarDue else { return }
+    guard definition is any SessionSource, today >= calendarDue else { return }
     calendarDue = today.advanced(by: Self.refreshDays)
     let sessions = FeedQuery.sessions(
       from: today.advanced(by: -Self.calendarDaysBack),

@@ -75,7 +75,7 @@ extension SourceDefinition {
       }
     }
     if hasTradingDays { queries.append(.tradingDays) }
-    if case .window = bars?.form, market.tradingDays != .everyDay {
+    if self is any SessionSource {
       let today = market.day(at: now)
       queries.append(.sessions(from: today.advanced(by: -13), to: today.advanced(by: 14)))
     }
