@@ -43,9 +43,7 @@ package final class BackfillSession {
     credentials.register(in: mask)
     self.credentials = credentials
     log = Logger(label: "candled") { label in
-      LineLogHandler(
-        label: label, level: settings[LogSettings.level], format: settings[LogSettings.format],
-        mask: mask)
+      LineLogHandler(label: label, control: LogControl(settings), mask: mask)
     }
     url = try settings.storeConnection() ?? settings.embeddedServer.connectionString
     try FolderOwner.become(of: settings[StateSettings.directory])

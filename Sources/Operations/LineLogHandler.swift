@@ -33,18 +33,6 @@ package struct LineLogHandler: LogHandler {
   private let now: @Sendable () -> Timestamp
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// With a level and a form that stay as they are.
-  package init(
-    label: String, level: Logger.Level, format: LogFormat, mask: SecretMask,
-    isJournal: Bool = isJournal(named: getenv("JOURNAL_STREAM").map { String(cString: $0) }),
-    now: @escaping @Sendable () -> Timestamp = wallClock,
-    write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
-  ) {
-    self.init(
-      label: label, control: LogControl(level: level, format: format), mask: mask,
-      isJournal: isJournal, now: now, write: write)
-  }
-
   /// Whether stderr is the stream of systemd's journal that the variable names by its device and
   /// inode: whoever sends it elsewhere passes the variable on all the same (systemd.exec(5)).
   package static func isJournal(named stream: String?) -> Bool {

@@ -13,6 +13,11 @@ package final class LogControl: Sendable {
     isJSON = Atomic(format == .json)
   }
 
+  /// As configured.
+  package convenience init(_ settings: Settings) {
+    self.init(level: settings[LogSettings.level], format: settings[LogSettings.format])
+  }
+
   package var level: Logger.Level { Logger.Level.allCases[levelIndex.load(ordering: .relaxed)] }
 
   package var format: LogFormat { isJSON.load(ordering: .relaxed) ? .json : .text }

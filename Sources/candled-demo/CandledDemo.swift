@@ -178,7 +178,8 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     until stop: Latch<Void>
   ) async throws -> (DemoSummary?, Unsaved) {
     let log = Logger(label: "candled") { label in
-      LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
+      LineLogHandler(
+        label: label, control: LogControl(level: .warning, format: .text), mask: SecretMask())
     }
     let view = DemoScreen(speed: speed, symbols: world.symbols, gateway: lines)
     let begun = ContinuousClock.now

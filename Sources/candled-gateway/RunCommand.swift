@@ -50,8 +50,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     if let obstacle = settings[GatewaySettings.listen]?.obstacle {
       throw CommandFailure(status: .configuration, sentence: "gateway.listen: \(obstacle)")
     }
-    let levels = LogControl(
-      level: settings[LogSettings.level], format: settings[LogSettings.format])
+    let levels = LogControl(settings)
     let log = Logger(label: "gateway") { label in
       LineLogHandler(label: label, control: levels, mask: mask)
     }

@@ -48,8 +48,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let settings = configuration.settings
     try FolderOwner.become(of: settings[StateSettings.directory])
     configuration.register(in: mask)
-    let control = LogControl(
-      level: settings[LogSettings.level], format: settings[LogSettings.format])
+    let control = LogControl(settings)
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, control: control, mask: mask)
     }

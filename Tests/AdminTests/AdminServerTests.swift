@@ -93,7 +93,8 @@ final class LineBox: Sendable {
   func logger(_ mask: SecretMask) -> Logger {
     Logger(label: "admin") { label in
       LineLogHandler(
-        label: label, level: .info, format: .text, mask: mask, isJournal: false,
+        label: label, control: LogControl(level: .info, format: .text), mask: mask,
+        isJournal: false,
         write: { self.add(String(decoding: $0, as: UTF8.self)) })
     }
   }

@@ -13,7 +13,8 @@ final class LogLines: Sendable {
   var logger: Logger {
     Logger(label: "engine") { label in
       LineLogHandler(
-        label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
+        label: label, control: LogControl(level: .info, format: .text), mask: SecretMask(),
+        isJournal: false,
         write: { line in
           self.all.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
         })

@@ -74,7 +74,8 @@ import Testing
     let (lines, inbox) = AsyncStream.makeStream(of: String.self)
     let log = Logger(label: "keeper") { label in
       LineLogHandler(
-        label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
+        label: label, control: LogControl(level: .info, format: .text), mask: SecretMask(),
+        isJournal: false,
         write: { inbox.yield(String(decoding: $0, as: UTF8.self)) })
     }
     let keeper = PostgresSupervisor(cluster.server, log: log)

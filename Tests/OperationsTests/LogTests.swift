@@ -19,7 +19,8 @@ private final class Lines: @unchecked Sendable {
   private func logger(_ format: LogFormat, isJournal: Bool = false) -> Logger {
     let lines = lines
     let handler = LineLogHandler(
-      label: "polling", level: .info, format: format, mask: mask, isJournal: isJournal,
+      label: "polling", control: LogControl(level: .info, format: format), mask: mask,
+      isJournal: isJournal,
       now: { Timestamp(seconds: 1_783_301_400) },
       write: { lines.lines.append(String(decoding: $0, as: UTF8.self)) })
     return Logger(label: "polling") { _ in handler }

@@ -54,7 +54,7 @@ package struct OutageTrial {
     let lines = Lines()
     let log = Logger(label: "candled") { label in
       LineLogHandler(
-        label: label, level: .notice, format: .text, mask: SecretMask(),
+        label: label, control: LogControl(level: .notice, format: .text), mask: SecretMask(),
         write: { lines.add($0) })
     }
     var daemon = try Daemon(settings: settings, log: log)

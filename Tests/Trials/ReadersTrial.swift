@@ -57,7 +57,8 @@ package struct ReadersTrial: Sendable {
     let ended = Locked(0)
     let log = Logger(label: "keeper") { label in
       LineLogHandler(
-        label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
+        label: label, control: LogControl(level: .info, format: .text), mask: SecretMask(),
+        isJournal: false,
         write: { _ in ended.withLock { $0 += 1 } })
     }
     let keeper = PostgresSupervisor(server, log: log)
