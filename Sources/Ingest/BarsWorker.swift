@@ -181,7 +181,7 @@ extension BarsWorker {
     _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
-    guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
+    guard let feedRequest = requestQueue.request(id)?.feedRequest else { return }
     switch response.response {
     case .sessions(let sessions):
       complaints[.reference] = nil

@@ -134,7 +134,7 @@ struct HistoryWorker: SourceWorker {
     _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
-    guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
+    guard let feedRequest = requestQueue.request(id)?.feedRequest else { return }
     // `null` may as well be a throttled answer (docs/sources/sina.md#k-lines): never "there is
     // none".
     let outcome = response.refusal?.kind == .noData ? RequestOutcome.transient : response.outcome

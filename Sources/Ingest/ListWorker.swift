@@ -10,20 +10,10 @@ struct ListWorker: SourceWorker {
   private let keyNoun: String
   private let sampleRows: [Symbol]
   private var lists: ListPlans
-  private var queue: PacedQueue<FeedRequest>
-  private var queueWake: Timestamp?
-  private var ring: KeyRing
-  private var sent: [PollRequestID: SentRequest] = [:]
-  /// Hosts that had no answer for a question.
-  private var hosts: [FeedRequest: Int] = [:]
+  private var requestQueue: RequestQueue
   private let hostCount: Int
   /// Lists that were answered with a sample: what becomes of it says nothing of the list.
   private var sampled: Set<ListPart> = []
-
-  private struct SentRequest: Sendable {
-    let feedRequest: FeedRequest
-    let key: String
-  }
 
   /// - Parameters:
   ///   - lists: of the source's parts.
@@ -37,9 +27,8 @@ struct ListWorker: SourceWorker {
     keyNoun = definition.credentials?.noun ?? "key"
     sampleRows = definition.lists?.sampleRows ?? []
     self.lists = lists
-    self.ring = ring
     self.hostCount = hostCount
-    queue = PacedQueue(requestQueue)
+    self.requestQueue = RequestQueue(requestQueue, ring: ring)
   }
 
   mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
@@ -57,7 +46,7 @@ struct ListWorker: SourceWorker {
     case .found(let event): perform(lists.found(event, at: now), at: now, into: &actions)
     case .certified, .repairsFound, .repairsUnknown, .responseWanted, .roleChanged: break
     }
-    if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
+    if let wake = [lists.wake, requestQueue.wake].compactMap({ $0 }).min() {
       actions.append(.wake(at: wake))
     }
     return actions
@@ -79,57 +68,20 @@ struct ListWorker: SourceWorker {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    // Or a wake that has come would be asked for again, for ever.
-    if event == .woke { queueWake = nil }
-    var events = [event]
-    while !events.isEmpty {
-      for action in queue.received(events.removeFirst(), at: now) {
-        switch action {
-        case .request(let id, let feedRequest, _):
-          if !ask(feedRequest, id: id, at: now, into: &actions) {
-            events.append(postponed(id, at: now))
-          }
-        case .wake(let moment): queueWake = moment
-        case .health(let state): actions.append(.health(state))
-        case .finished(let feedRequest), .abandoned(let feedRequest, _): hosts[feedRequest] = nil
-        }
-      }
-    }
-  }
-
-  /// The licence is counted before the request leaves.
-  /// - Returns: false without a free one: the question waits.
-  private mutating func ask(
-    _ feedRequest: FeedRequest, id: PollRequestID, at now: Timestamp,
-    into actions: inout [WorkerAction]
-  ) -> Bool {
-    guard let grant = ring.take(at: now) else { return false }
-    sent[id] = SentRequest(feedRequest: feedRequest, key: grant.label)
-    actions.append(.record(grant.usage))
-    actions.append(
-      .request(
-        WorkerRequest(
-          id: id, feedRequest: feedRequest, key: grant.label, host: hosts[feedRequest] ?? 0)))
-    return true
-  }
-
-  private func postponed(_ id: PollRequestID, at now: Timestamp) -> PacedQueue<FeedRequest>.Event {
-    .answered(
-      id, .postponed(until: ring.nextAvailable(at: now) ?? now.adding(seconds: 3_600)),
-      retryAfterSeconds: nil)
+    _ = requestQueue.received(event, at: now, into: &actions)
   }
 
   private mutating func handle(
     _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
-    guard let sent = sent.removeValue(forKey: id) else { return }
+    guard let request = requestQueue.request(id), let key = request.key else { return }
     let isSample = isSample(response)
-    if case .list(let part) = sent.feedRequest.query {
+    if case .list(let part) = request.feedRequest.query {
       if isSample { sampled.insert(part) } else { sampled.remove(part) }
     }
     let keyOutcome = isSample ? .demoLicence : response.keyOutcome
-    for action in ring.answered(sent.key, outcome: keyOutcome, at: now) {
+    for action in requestQueue.ring?.answered(key, outcome: keyOutcome, at: now) ?? [] {
       switch action {
       case .persist(let usage): actions.append(.record(usage))
       case .alarm(let label, let reason):
@@ -137,10 +89,13 @@ struct ListWorker: SourceWorker {
       case .recovered: break
       }
     }
-    if keyOutcome.isAboutKey { return work(postponed(id, at: now), at: now, into: &actions) }
-    let outcome = outcome(of: response, feedRequest: sent.feedRequest)
+    if keyOutcome.isAboutKey {
+      return work(requestQueue.postponed(id, at: now), at: now, into: &actions)
+    }
+    let outcome = outcome(of: response, feedRequest: request.feedRequest)
     switch outcome {
-    case .transient, .malformed, .unchanged: hosts[sent.feedRequest, default: 0] += 1
+    case .transient, .malformed, .unchanged:
+      requestQueue.hosts[request.feedRequest, default: 0] += 1
     default: break
     }
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
@@ -154,7 +109,7 @@ struct ListWorker: SourceWorker {
   /// What is not found at one host may be at the next (docs/sources/mairui.md#refusals).
   private func outcome(of response: WorkerResponse, feedRequest: FeedRequest) -> RequestOutcome {
     let isMissing = response.refusal?.kind == .notFound || response.refusal?.kind == .noData
-    return isMissing && hosts[feedRequest, default: 0] + 1 < hostCount
+    return isMissing && requestQueue.hosts[feedRequest, default: 0] + 1 < hostCount
       ? .transient : response.outcome
   }
 }
