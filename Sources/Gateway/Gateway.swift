@@ -86,13 +86,11 @@ package struct Gateway: Sendable {
     _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
   ) -> Application<RouteTable> {
-    let table = table(parts)
-    return Application(
-      responder: table,
+    Application(
+      responder: table(parts),
       server: .streams(
         parts.streams, counting: parts.connections,
-        configuration: HTTPPipeline.configuration(
-          answering: table, counting: parts.connections)),
+        configuration: HTTPPipeline.configuration(counting: parts.connections)),
       configuration: ApplicationConfiguration(
         address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
         availableConnectionsDelegate: MaximumAvailableConnections(

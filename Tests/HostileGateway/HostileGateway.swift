@@ -96,7 +96,7 @@ package final class HostileGateway: Sendable {
 
   private func connect(_ pieces: [[UInt8]]) throws -> [String] {
     let channel = NIOAsyncTestingChannel(loop: loop)
-    let configuration = HTTPPipeline.configuration(answering: table)
+    let configuration = HTTPPipeline.configuration()
     var limits = NIOHTTPDecoderLimitConfiguration()
     limits.maxHeaderFieldSize = configuration.httpDecoder.maxHeaderFieldSize
     limits.maxHeaderListSize = configuration.httpDecoder.maxHeaderListSize

@@ -20,8 +20,6 @@ package struct AccessRequest: Sendable {
   package var target: String
   /// Numeric address of the connection's other end; nil on a Unix socket.
   package var peer: String?
-  /// Whom `ConnectionTable` knows it as.
-  package var connection: ObjectIdentifier?
   /// `X-Forwarded-For`, all of them joined by commas.
   package var forwardedFor: String?
   /// `OPTIONS` with `Access-Control-Request-Method`.

@@ -52,35 +52,12 @@ package struct AccessMiddleware: MiddlewareProtocol {
   }
 }
 
-extension AccessMiddleware: AtOnceGate {
-  func answer(
-    _ request: AccessRequest, of route: Route, through door: Door?, next: () -> WholeAnswer
-  ) -> WholeAnswer {
-    let verdict = control.admit(request)
-    var answer =
-      switch entry(of: verdict, to: route, on: request.connection) {
-      case .preflight: WholeAnswer(status: .noContent)
-      case .refused(let problem): WholeAnswer(problem, through: door)
-      case .admitted: next()
-      }
-    if let connection = request.connection,
-      let problem = connections?.hold(
-        answer.body.readableBytes, of: verdict.key, on: connection)
-    {
-      answer = WholeAnswer(problem, through: door)
-    }
-    control.finished(verdict, status: answer.status.code)
-    answer.headers.append(contentsOf: verdict.fields)
-    return answer
-  }
-}
-
 extension AccessMiddleware {
   private func entry(
-    of verdict: AccessVerdict, to route: Route?, on connection: ObjectIdentifier?
+    of verdict: AccessVerdict, to route: Route?, on connection: ObjectIdentifier
   ) -> AccessVerdict.Outcome {
     let entry = control.entry(of: verdict, to: route)
-    if case .admitted = entry, let connection,
+    if case .admitted = entry,
       let problem = connections?.identify(connection, as: verdict.key)
     {
       return .refused(problem)

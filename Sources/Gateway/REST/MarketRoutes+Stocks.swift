@@ -11,7 +11,7 @@ extension MarketRoutes {
       Route(
         "/v1/stocks/{symbol}", summary: "The newest quote of an instrument.",
         parameters: [Self.symbol, Self.source], answer: .oneStock,
-        problems: [.notFound, .serviceUnavailable], answerAtOnce: stock
+        problems: [.notFound, .serviceUnavailable]
       ) { arguments, _, _ in
         try stock(arguments)
       },

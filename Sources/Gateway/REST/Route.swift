@@ -42,18 +42,9 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
 
 package typealias GatewayMiddleware = any MiddlewareProtocol<Request, Response, GatewayContext>
 
-/// A middleware that does the same without waiting, for answers that are in memory.
-protocol AtOnceGate: Sendable {
-  func answer(
-    _ request: AccessRequest, of route: Route, through door: Door?, next: () -> WholeAnswer
-  ) -> WholeAnswer
-}
-
 package struct Route: Sendable {
   package typealias Handler =
     @Sendable (Arguments, Request, GatewayContext) async throws -> Answer
-
-  package typealias AtOnce = @Sendable (Arguments) throws(Problem) -> Answer
 
   package let method: HTTPRequest.Method
   private let pattern: PathPattern
@@ -74,9 +65,6 @@ package struct Route: Sendable {
   /// Whether the OpenAPI document has it: what the page is made of is not for programs.
   package let isAPI: Bool
   let handler: Handler
-  /// Of a route whose answers are in memory: it waits for nothing, and takes no arguments from
-  /// headers or a body.
-  let answerAtOnce: AtOnce?
 
   package init(
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
@@ -84,7 +72,7 @@ package struct Route: Sendable {
     contentType: String = "application/json",
     others: [DeclaredAnswer] = [], body: Schema? = nil,
     problems: [HTTPResponse.Status] = [], door: Door? = nil, isStream: Bool = false,
-    isAPI: Bool = true, answerAtOnce: AtOnce? = nil, handler: @escaping Handler
+    isAPI: Bool = true, handler: @escaping Handler
   ) {
     self.method = method
     pattern = PathPattern(path)
@@ -99,7 +87,6 @@ package struct Route: Sendable {
     self.isStream = isStream
     self.isAPI = isAPI
     self.handler = handler
-    self.answerAtOnce = answerAtOnce
   }
 
   /// `/v1/stocks/{symbol}`

@@ -7,7 +7,6 @@ import Hummingbird
 import Logging
 import Market
 import NIOCore
-import NIOHTTP1
 
 package struct RouteTable: HTTPResponder {
   package typealias Context = GatewayContext
@@ -20,9 +19,6 @@ package struct RouteTable: HTTPResponder {
   private let doors: [Door]
   private let middlewares: [GatewayMiddleware]
   private let counters: RequestCounters
-  /// The middlewares, where each of them can do without waiting.
-  private let gates: [any AtOnceGate]?
-  private let answeredAtOnce: [Route]
 
   /// - Parameter middlewares: the first is outermost. They see each request, those of unknown
   ///   paths as well, and each answer, problems as well.
@@ -36,50 +32,6 @@ package struct RouteTable: HTTPResponder {
       .map(\.value)
     self.middlewares = middlewares
     self.counters = counters
-    let gates = middlewares.compactMap { $0 as? any AtOnceGate }
-    self.gates = gates.count == middlewares.count ? gates : nil
-    answeredAtOnce = routes.filter { $0.answerAtOnce != nil }
-  }
-
-  /// The answer to a request whose route has it in memory, the same that `respond` gives; nil for
-  /// all others. Called on event loops.
-  /// - Parameters:
-  ///   - peer: numeric address of the connection's other end.
-  ///   - connection: whom `ConnectionTable` knows it as.
-  package func answerAtOnce(
-    to head: HTTPRequestHead, peer: String?, connection: ObjectIdentifier? = nil
-  ) -> WholeAnswer? {
-    guard let gates, var request = PlainRequest(head, peer: peer) else { return nil }
-    request.access.connection = connection
-    let parts = head.uri.split(separator: "/", omittingEmptySubsequences: false)
-    guard answeredAtOnce.contains(where: { $0.match(parts) != nil }),
-      case .route(let route, let path) = find(head.uri, method: .get),
-      let body = route.answerAtOnce
-    else { return nil }
-    let door = doors.first { $0.leads(to: head.uri) }
-    var answer = pass(gates[...], request: request.access, route: route, door: door) {
-      do throws(Problem) {
-        let arguments = Arguments(
-          try route.values(path: path, query: "", header: { _ in nil }), body: [])
-        return WholeAnswer(try body(arguments), ifNoneMatch: request.tags)
-          ?? WholeAnswer(.internalError, through: door)
-      } catch {
-        return WholeAnswer(error, through: door)
-      }
-    }
-    answer.headers.append(contentsOf: WholeAnswer.headersOfAll)
-    counters.count(route: route.path, status: answer.status.code)
-    return answer
-  }
-
-  private func pass(
-    _ gates: ArraySlice<any AtOnceGate>, request: AccessRequest, route: Route, door: Door?,
-    to answer: () -> WholeAnswer
-  ) -> WholeAnswer {
-    guard let first = gates.first else { return answer() }
-    return first.answer(request, of: route, through: door) {
-      pass(gates.dropFirst(), request: request, route: route, door: door, to: answer)
-    }
   }
 
   package func respond(to request: Request, context: GatewayContext) async throws -> Response {

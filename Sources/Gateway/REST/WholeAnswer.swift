@@ -1,11 +1,9 @@
-/// An answer whose bytes are all there, and the requests that get one at once: of routes that have
-/// theirs in memory, on the connection's event loop, without a task.
+/// An answer whose bytes are all there.
 
 import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOHTTP1
 
 package struct WholeAnswer: Sendable {
   package let status: HTTPResponse.Status
@@ -57,71 +55,5 @@ package struct WholeAnswer: Sendable {
 
   var response: Response {
     Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
-  }
-}
-
-/// What a request says about itself, where it is plain: no body, nothing but a path in its target,
-/// no field twice. All others are for Hummingbird.
-struct PlainRequest {
-  var access: AccessRequest
-  private(set) var tags: String?
-
-  /// - Parameter peer: numeric address of the connection's other end.
-  init?(_ head: HTTPRequestHead, peer: String?) {
-    guard head.method == .GET, head.version == .http1_1,
-      head.uri.utf8.allSatisfy(Self.isPlain)
-    else { return nil }
-    access = AccessRequest(target: head.uri, peer: peer)
-    for (name, value) in head.headers {
-      guard take(name, value: value) else { return nil }
-    }
-    // As Hummingbird has it.
-    if access.host == nil { return nil }
-  }
-
-  /// Of a path that means itself.
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"): false
-    default: byte > 0x20 && byte < 0x7F
-    }
-  }
-
-  private mutating func take(_ name: String, value: String) -> Bool {
-    switch name.utf8.count {
-    case 4 where name.isField("host"): Self.set(&access.host, to: value)
-    case 6 where name.isField("origin"): Self.set(&access.origin, to: value)
-    case 6 where name.isField("expect"): false
-    case 7 where name.isField("upgrade"): false
-    case 10 where name.isField("connection"): value.isField("keep-alive")
-    case 13 where name.isField("authorization"): Self.set(&access.authorization, to: value)
-    case 13 where name.isField("if-none-match"): Self.set(&tags, to: value)
-    case 14 where name.isField("content-length"): false
-    case 15 where name.isField("x-forwarded-for"): Self.set(&access.forwardedFor, to: value)
-    case 17 where name.isField("transfer-encoding"): false
-    case 19 where name.isField("apca-api-secret-key"): Self.set(&access.secretKey, to: value)
-    default: true
-    }
-  }
-
-  private static func set(_ field: inout String?, to value: String) -> Bool {
-    guard field == nil, value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return false }
-    field = value
-    return true
-  }
-}
-
-extension String {
-  /// - Parameter name: in small letters.
-  fileprivate func isField(_ name: StaticString) -> Bool {
-    var position = 0
-    for byte in utf8 {
-      let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-      guard position < name.utf8CodeUnitCount,
-        (isLetter ? byte | 0x20 : byte) == name.utf8Start[position]
-      else { return false }
-      position += 1
-    }
-    return position == name.utf8CodeUnitCount
   }
 }

@@ -23,17 +23,13 @@ package enum HTTPPipeline {
   static let lookSeconds: Int64 = 5
   /// The kernel's share of an answer, which it doubles: enough for 1 MB a second over 100 ms.
   package static let sendBufferBytes = 64 << 10
-  /// So often a request goes to Hummingbird, although its answer is in memory.
-  static let forwardingPeriod = TimeAmount.seconds(idleSecondsMax / 3)
 
-  /// - Parameters:
-  ///   - table: what of its routes is in memory is answered on the event loop.
-  ///   - connections: nil: their numbers have no bounds.
+  /// - Parameter connections: nil: their numbers have no bounds.
   package static func configuration(
-    answering table: RouteTable? = nil, counting connections: ConnectionTable? = nil
+    counting connections: ConnectionTable? = nil
   ) -> HTTP1Channel.Configuration {
     HTTP1Channel.Configuration(
-      additionalChannelHandlers: [PipelineInstaller(answering: table, counting: connections)],
+      additionalChannelHandlers: [PipelineInstaller(counting: connections)],
       idleTimeout: .seconds(idleSecondsMax),
       httpDecoderConfiguration: .init(
         maxHeaderFieldSize: headBytesMax, maxHeaderListSize: headBytesMax,
@@ -91,19 +87,14 @@ package enum HTTPPipeline {
 final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 
-  private let table: RouteTable?
   private let connections: ConnectionTable?
 
-  init(answering table: RouteTable?, counting connections: ConnectionTable?) {
-    self.table = table
-    self.connections = connections
-  }
+  init(counting connections: ConnectionTable?) { self.connections = connections }
 
   func handlerAdded(context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
     let clock = HeadClock()
-    let counting = RequestCountingHandler(
-      answering: table, counting: connections, awaitingHeads: clock)
+    let counting = RequestCountingHandler(counting: connections, awaitingHeads: clock)
     do {
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try pipeline.addHandlers(
@@ -169,8 +160,7 @@ struct AnswerStall {
 }
 
 /// Counts the requests of a connection that have no answer yet, for three ends. It answers /livez
-/// on the event loop, also while every thread of the concurrency pool hangs, and what is in memory,
-/// which costs a quarter of what it does behind a task. And it leads the
+/// on the event loop, also while every thread of the concurrency pool hangs. And it leads the
 /// answer to what could not be decoded past the compressor, which stops the process over an answer
 /// without a request (swift-nio-extras 1.35). And it ends connections whose client sends a body, or
 /// takes an answer, a few bytes at a time: Hummingbird's own timeout is for idle connections.
@@ -187,10 +177,6 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var ready: WholeAnswer?
   /// Whether the client wants the connection to end after the request.
   private var isLast = false
-  private let table: RouteTable?
-  private var peer: String?
-  /// When Hummingbird last had a request: it ends connections that are idle in its eyes.
-  private var forwardedAt: NIODeadline?
   /// In front of the compressor; nil for an answer to a request.
   private var bypass: ChannelHandlerContext?
   private var answered = 0
@@ -201,17 +187,12 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var id: ObjectIdentifier?
   private var stall = AnswerStall()
 
-  init(
-    answering table: RouteTable? = nil, counting connections: ConnectionTable? = nil,
-    awaitingHeads clock: HeadClock? = nil
-  ) {
-    self.table = table
+  init(counting connections: ConnectionTable? = nil, awaitingHeads clock: HeadClock? = nil) {
     self.connections = connections
     self.clock = clock
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    peer = context.channel.remoteAddress?.ipAddress
     id = ObjectIdentifier(context.channel)
     watch(context: context, look: 1, since: nil)
   }
@@ -262,7 +243,7 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
       if unanswered == 1, let id { connections?.began(id) }
       isLast = !head.isKeepAlive
       // Behind others on the connection it waits for its turn.
-      ready = unanswered == 1 ? answer(to: head, context: context) : nil
+      ready = unanswered == 1 && Self.isLiveness(head) ? Self.alive : nil
     case .body: break
     case .end:
       isReading = false
@@ -273,21 +254,8 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     if ready == nil { context.fireChannelRead(data) }
   }
 
-  private func answer(
-    to head: HTTPRequestHead, context: ChannelHandlerContext
-  ) -> WholeAnswer? {
-    if head.uri == "/livez", head.method == .GET, head.headers["host"].count < 2 {
-      return Self.alive
-    }
-    let now = context.eventLoop.now
-    if let table, let forwardedAt, now - forwardedAt < HTTPPipeline.forwardingPeriod,
-      context.channel.isWritable,
-      let answer = table.answerAtOnce(to: head, peer: peer, connection: id)
-    {
-      return answer
-    }
-    forwardedAt = now
-    return nil
+  private static func isLiveness(_ head: HTTPRequestHead) -> Bool {
+    head.uri == "/livez" && head.method == .GET && head.headers["host"].count < 2
   }
 
   private static let alive = WholeAnswer(
@@ -324,9 +292,7 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private func write(_ answer: WholeAnswer, context: ChannelHandlerContext) {
     ready = nil
     var headers = HTTPHeaders()
-    headers.reserveCapacity(answer.headers.count + 1)
     for field in answer.headers { headers.add(name: field.name.rawName, value: field.value) }
-    headers.add(name: "Date", value: HTTPDate.now())
     let head = HTTPResponseHead(
       version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status.code),
       headers: headers)
