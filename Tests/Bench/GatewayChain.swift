@@ -93,7 +93,7 @@ private func startGateway(of day: SimulatedDay) throws -> ServerProcess {
     ], port: port)
   let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
   let deadline = MonotonicClock.seconds() + 30
-  while (try? RequestCrowd.answer(to: request, of: port)) == nil {
+  while (try? BenchRequest.answer(to: request, of: port)) == nil {
     guard MonotonicClock.seconds() < deadline else {
       throw BenchFailure(description: "candled-gateway is not ready after 30 s")
     }
@@ -210,7 +210,7 @@ private func history(in day: SimulatedDay) throws {
     let symbol = symbols[abs(round) % symbols.count]
     let path = "/v1/stocks/\(symbol)/history?interval=1m&from=2026-07-03&to=2026-07-04"
     let began = milliseconds()
-    bytes = try RequestCrowd.answer(
+    bytes = try BenchRequest.answer(
       to: Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), on: socket
     ).count
     if round >= 0 { row.rounds.append(milliseconds() - began) }

@@ -1,6 +1,5 @@
 /// What the gateway costs beside what the kernel costs: fan-out to thousands of WebSockets against
-/// a bare `send()`, answers from memory against a bare HTTP server, and the whole chain from an
-/// exchange to an app.
+/// a bare `send()`, and the whole chain from an exchange to an app.
 ///
 /// Each side has its own process and its own connections to the same client; they take turns. Where
 /// it is permitted the servers and the clients run at real-time priority 1: what else runs on the
@@ -10,11 +9,10 @@
 import Glibc
 
 let gatewaySection = BenchSection(
-  name: "gateway", title: "sweeps of 5,400 instruments to followers of 20, answers to requests"
+  name: "gateway", title: "sweeps of 5,400 instruments to followers of 20"
 ) { plan in
   try raiseDescriptorLimit(for: plan.followers)
   try fanOut(to: plan.followers)
-  try answersFromMemory()
   try await gatewayChain()
 }
 
@@ -30,8 +28,6 @@ private enum GatewayBench {
   static let drainingSweeps = 3
   static let stuckShare = 10
   static let turns = 2
-  static let answerRounds = 10
-  static let answerMilliseconds: Int64 = 500
 }
 
 private func raiseDescriptorLimit(for followers: Int) throws {
@@ -124,40 +120,4 @@ private func besideStuckFollowers(_ bench: inout FanOutBench, followers: Int) th
   check(
     "notices of conflation", Double(slow) / Double(stuck * GatewayBench.turns), atLeast: 1,
     "for each")
-}
-
-// MARK: Requests
-
-private func answersFromMemory() throws {
-  let isRealTime = RealTime.enter()
-  defer { RealTime.leave() }
-  let ours = try ServerProcess(.gateway, isRealTime: isRealTime)
-  let path = "/v1/stocks/\(FanOut.symbol(0))"
-  var asking = try RequestCrowd(path: path, port: ours.port)
-  let answer = asking.answer
-  let bare = try ServerProcess(
-    .bare, isRealTime: isRealTime, knowing: Array("\(answer.count)\n".utf8) + answer + [10])
-  var askingBare = try RequestCrowd(path: path, port: bare.port)
-  var (rates, bareRates) = (BenchRow("candled-gateway"), BenchRow("NIO, the same bytes ready"))
-  var (cost, bareCost) = (0.0, 0.0)
-  for round in 0...GatewayBench.answerRounds {
-    let before = (ours: ours.cpuMilliseconds, bare: bare.cpuMilliseconds)
-    let rate = try asking.run(milliseconds: GatewayBench.answerMilliseconds)
-    let bareRate = try askingBare.run(milliseconds: GatewayBench.answerMilliseconds)
-    guard round > 0 else { continue }
-    rates.rounds.append(rate)
-    bareRates.rounds.append(bareRate)
-    let seconds = Double(GatewayBench.answerMilliseconds) / 1_000
-    cost += (ours.cpuMilliseconds - before.ours) * 1_000 / (rate * seconds)
-    bareCost += (bare.cpuMilliseconds - before.bare) * 1_000 / (bareRate * seconds)
-  }
-  printLine("  newest quote of one instrument, \(answer.count) bytes, 16 connections:")
-  for (row, cost) in [(bareRates, bareCost), (rates, cost)] {
-    let micro = decimals(cost / Double(GatewayBench.answerRounds), 1)
-    printLine(
-      "  \(padded(row.name, 42))\(decimals(row.median, 0, width: 9)) answers/s p50"
-        + "  \(micro) µs of CPU each")
-  }
-  check(
-    "answers from memory", rates.median / bareRates.median, atLeast: 0.6, "× the bare server's")
 }

@@ -16,8 +16,6 @@ struct PeerServer {
     case gateway
     /// `send()` of a frame that is ready, to all who connected.
     case floor
-    /// An HTTP server of NIO alone that has its answer ready.
-    case bare
     /// No server: clients of one of them.
     case crowd
   }
@@ -46,7 +44,6 @@ struct PeerServer {
       switch kind {
       case .gateway: try await GatewayPeer.run()
       case .floor: try FloorPeer.run()
-      case .bare: try BarePeer.run()
       case .crowd: try CrowdPeer.run()
       }
     } catch {

@@ -13,8 +13,7 @@ final class ServerProcess {
   private var isStopped = false
 
   /// A server of this program; it listens when this returns.
-  /// - Parameter knowing: what it must read before.
-  init(_ kind: PeerServer.Kind, isRealTime: Bool, knowing: [UInt8] = []) throws {
+  init(_ kind: PeerServer.Kind, isRealTime: Bool) throws {
     var arguments = ["/proc/self/exe", PeerServer.flag, kind.rawValue]
     if isRealTime { arguments.append(PeerServer.realTimeFlag) }
     let (orders, answers) = (try Self.pipe(), try Self.pipe())
@@ -24,7 +23,6 @@ final class ServerProcess {
     input = orders.write
     output = fdopen(answers.read, "r")
     clock = try Self.clock(of: pid)
-    try send(knowing)
     port = UInt16(try answer())
   }
 
