@@ -138,7 +138,7 @@ import Testing
     let clock = HeadClock()
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandlers(clock, ByteToMessageHandler(HTTPRequestDecoder()))
-    try pipeline.addHandler(RequestCountingHandler(awaitingHeads: clock))
+    try pipeline.addHandler(ExchangeTimeout(awaitingHeads: clock))
     try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 9)).wait()
   }
 

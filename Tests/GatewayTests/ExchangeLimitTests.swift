@@ -10,7 +10,7 @@ import Testing
   private let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/watchlists")
 
   init() throws {
-    try channel.pipeline.syncOperations.addHandler(RequestCountingHandler())
+    try channel.pipeline.syncOperations.addHandler(ExchangeTimeout())
     try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 9)).wait()
   }
 

@@ -1,7 +1,6 @@
-/// What a connection passes below Hummingbird: bounds of a request's head, /livez from the event
-/// loop, compression.
+/// What a connection passes below Hummingbird: bounds of a request's head and of its exchanges,
+/// compression, /livez.
 
-import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
@@ -48,7 +47,8 @@ package enum HTTPPipeline {
     }
     remove(try? pipeline.handler(type: HTTPConnectionStateHandler.self))
     remove(try? pipeline.handler(type: HeadClock.self))
-    (try? pipeline.handler(type: RequestCountingHandler.self))?.becomesStream()
+    remove(try? pipeline.handler(type: ExchangeTimeout.self))
+    (try? pipeline.handler(type: ConnectionUse.self))?.becomesStream()
     guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
     else { return }
     // It still decodes what it has, which the others must keep from Hummingbird.
@@ -56,7 +56,9 @@ package enum HTTPPipeline {
       remove(try? pipeline.handler(type: StreamUpgradeHandler.self))
       remove(try? pipeline.handler(type: PlainHeads.self))
       remove(try? pipeline.handler(type: HTTPResponseCompressor.self))
-      remove(try? pipeline.handler(type: RequestCountingHandler.self))
+      remove(try? pipeline.handler(type: UndecodableRequestBypass.self))
+      remove(try? pipeline.handler(type: ConnectionUse.self))
+      remove(try? pipeline.handler(type: LivenessHandler.self))
       remove(try? pipeline.handler(type: HTTPResponseEncoder.self))
     }
   }
@@ -94,11 +96,16 @@ final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
     let clock = HeadClock()
-    let counting = RequestCountingHandler(counting: connections, awaitingHeads: clock)
+    // From the network inwards: each sees what those behind it answer.
+    var handlers: [any ChannelHandler] = [
+      PlainHeads(), HTTPPipeline.compressor(), UndecodableRequestBypass(),
+    ]
+    if let connections { handlers.append(ConnectionUse(of: context.channel, in: connections)) }
+    handlers.append(ExchangeTimeout(awaitingHeads: clock, counting: connections))
+    handlers.append(LivenessHandler())
     do {
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-      try pipeline.addHandlers(
-        [PlainHeads(), HTTPPipeline.compressor(), counting], position: .after(decoder))
+      try pipeline.addHandlers(handlers, position: .after(decoder))
       try pipeline.addHandler(clock, position: .first)
     } catch {
       context.fireErrorCaught(error)
@@ -143,167 +150,4 @@ final class HeadClock: ChannelInboundHandler, RemovableChannelHandler {
   func headCame() { (waitsSince, isBetween) = (nil, false) }
 
   func requestEnded() { isBetween = true }
-}
-
-/// Since when the kernel takes nothing of what waits on a connection.
-struct AnswerStall {
-  private var since: (moment: NIODeadline, bytes: Int)?
-
-  /// To be called now and then.
-  mutating func isOver(waitingBytes bytes: Int, at now: NIODeadline) -> Bool {
-    guard bytes > 0, let since, bytes == since.bytes else {
-      since = bytes > 0 ? (now, bytes) : nil
-      return false
-    }
-    return now - since.moment >= .seconds(HTTPPipeline.stallSecondsMax)
-  }
-}
-
-/// Counts the requests of a connection that have no answer yet, for three ends. It answers /livez
-/// on the event loop, also while every thread of the concurrency pool hangs. And it leads the
-/// answer to what could not be decoded past the compressor, which stops the process over an answer
-/// without a request (swift-nio-extras 1.35). And it ends connections whose client sends a body, or
-/// takes an answer, a few bytes at a time: Hummingbird's own timeout is for idle connections.
-final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandler {
-  typealias InboundIn = HTTPServerRequestPart
-  typealias InboundOut = HTTPServerRequestPart
-  typealias OutboundIn = HTTPServerResponsePart
-  typealias OutboundOut = HTTPServerResponsePart
-
-  private var unanswered = 0
-  /// A request's end has not come. Its answer may have gone before: what follows is read, and lost.
-  private var isReading = false
-  /// The answer to the request that is read, if it is made here.
-  private var ready: WholeAnswer?
-  /// Whether the client wants the connection to end after the request.
-  private var isLast = false
-  /// In front of the compressor; nil for an answer to a request.
-  private var bypass: ChannelHandlerContext?
-  private var answered = 0
-  private var exchange: Scheduled<Void>?
-
-  private let connections: ConnectionTable?
-  private let clock: HeadClock?
-  private var id: ObjectIdentifier?
-  private var stall = AnswerStall()
-
-  init(counting connections: ConnectionTable? = nil, awaitingHeads clock: HeadClock? = nil) {
-    self.connections = connections
-    self.clock = clock
-  }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    id = ObjectIdentifier(context.channel)
-    watch(context: context, look: 1, since: nil)
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) {
-    exchange?.cancel()
-    (exchange, bypass) = (nil, nil)
-  }
-
-  /// What it was for is over.
-  func becomesStream() {
-    exchange?.cancel()
-    exchange = nil
-    if let id { connections?.becameStream(id) }
-  }
-
-  /// Looks whether the client still sends and takes, and once a period whether the same exchange
-  /// goes on: that has one whole period at least.
-  /// - Parameter earlier: how many were answered when one was found last; nil where none was.
-  private func watch(context: ChannelHandlerContext, look: Int64, since earlier: Int?) {
-    let period = TimeAmount.seconds(HTTPPipeline.lookSeconds)
-    exchange = context.eventLoop.assumeIsolated().scheduleTask(in: period) { [self] in
-      let now = context.eventLoop.now
-      let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-      let end = { (limit: ConnectionTable.Limit) in
-        self.connections?.note(limit)
-        if waiting > 0 { context.channel.abandon() } else { context.close(promise: nil) }
-      }
-      if stall.isOver(waitingBytes: waiting, at: now) { return end(.stalled) }
-      if let since = clock?.waitsSince, now - since >= .seconds(HTTPPipeline.headSecondsMax) {
-        return end(.head)
-      }
-      guard look * HTTPPipeline.lookSeconds >= HTTPPipeline.exchangeSecondsMax else {
-        return watch(context: context, look: look + 1, since: earlier)
-      }
-      let isBusy = unanswered > 0 || isReading || waiting > 0
-      if isBusy, earlier == answered { return end(.exchange) }
-      watch(context: context, look: 1, since: isBusy ? answered : nil)
-    }
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head):
-      unanswered += 1
-      isReading = true
-      clock?.headCame()
-      if unanswered == 1, let id { connections?.began(id) }
-      isLast = !head.isKeepAlive
-      // Behind others on the connection it waits for its turn.
-      ready = unanswered == 1 && Self.isLiveness(head) ? Self.alive : nil
-    case .body: break
-    case .end:
-      isReading = false
-      clock?.requestEnded()
-      if unanswered == 0, let id { connections?.rests(id) }
-      if let ready { return write(ready, context: context) }
-    }
-    if ready == nil { context.fireChannelRead(data) }
-  }
-
-  private static func isLiveness(_ head: HTTPRequestHead) -> Bool {
-    head.uri == "/livez" && head.method == .GET && head.headers["host"].count < 2
-  }
-
-  private static let alive = WholeAnswer(
-    status: .ok,
-    headers: [.contentType: "application/json", .cacheControl: "no-store"]
-      + WholeAnswer.headersOfAll,
-    body: ByteBuffer(string: "{\"status\":\"alive\"}"))
-
-  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    let part = unwrapOutboundIn(data)
-    if case .head = part, unanswered == 0 {
-      bypass = try? context.pipeline.syncOperations.context(
-        handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
-    }
-    guard case .end = part else { return (bypass ?? context).write(data, promise: promise) }
-    (bypass ?? context).write(data, promise: ended(promise, context: context))
-    unanswered = max(unanswered - 1, 0)
-    answered += 1
-    bypass = nil
-  }
-
-  /// A connection rests when the kernel has its last answer.
-  private func ended(
-    _ promise: EventLoopPromise<Void>?, context: ChannelHandlerContext
-  ) -> EventLoopPromise<Void>? {
-    guard let connections, let id else { return promise }
-    let written = promise ?? context.eventLoop.makePromise()
-    written.futureResult.assumeIsolated().whenComplete { [self] _ in
-      if unanswered == 0, !isReading { connections.rests(id) }
-    }
-    return written
-  }
-
-  private func write(_ answer: WholeAnswer, context: ChannelHandlerContext) {
-    ready = nil
-    var headers = HTTPHeaders()
-    for field in answer.headers { headers.add(name: field.name.rawName, value: field.value) }
-    let head = HTTPResponseHead(
-      version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status.code),
-      headers: headers)
-    context.write(wrapOutboundOut(.head(head)), promise: nil)
-    if answer.body.readableBytes > 0 {
-      context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
-    }
-    unanswered -= 1
-    answered += 1
-    context.writeAndFlush(
-      wrapOutboundOut(.end(nil)), promise: ended(nil, context: context))
-    if isLast { context.close(mode: .output, promise: nil) }
-  }
 }
