@@ -94,8 +94,7 @@ import Testing
     let id = try await fixture.buy(100, limit: "10.01")
     try await fixture.broker.fill(id, quantity: 100, price: Self.price)
     let answer = try await TradingRoutes(service: service).valued(account)
-    let bytes = try #require(answer.bytes)
-    let json = try JSONSerialization.jsonObject(with: Data(bytes.readableBytesView))
+    let json = try JSONSerialization.jsonObject(with: Data(answer.body.readableBytesView))
     let whole = try #require(json as? [String: Any])
     func decimal(_ text: Any?) throws -> ExactDecimal {
       try ExactDecimal(try #require(text as? String))

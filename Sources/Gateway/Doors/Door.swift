@@ -37,6 +37,6 @@ package struct Door: Sendable {
 extension Response {
   /// - Parameter door: what the request came through; nil for the gateway's own API.
   init(_ problem: Problem, through door: Door?) {
-    self = WholeAnswer(problem, through: door).response
+    self = Answer(problem, through: door).response
   }
 }

@@ -47,7 +47,7 @@ package struct RouteTable: HTTPResponder {
       context.coreContext.endpointPath.value = route.path
     }
     var response = await pass(middlewares[...], request: request, context: context, to: found)
-    response.headers.append(contentsOf: WholeAnswer.headersOfAll)
+    response.headers.append(contentsOf: Answer.headersOfAll)
     if request.method == .head, let length = response.body.contentLength {
       response.headers[.contentLength] = String(length)
       response.body = ResponseBody(contentLength: length) { try await $0.finish(nil) }
@@ -114,9 +114,7 @@ package struct RouteTable: HTTPResponder {
     case .route(let route, let path):
       let arguments = try await arguments(of: request, route: route, path: path)
       let answer = try await route.handler(arguments, request, context)
-      let whole = WholeAnswer(answer, ifNoneMatch: request.headers[.ifNoneMatch])
-      return whole?.response
-        ?? Response(status: answer.status, headers: answer.headers, body: answer.body)
+      return answer.unlessKnown(as: request.headers[.ifNoneMatch]).response
     }
   }
 

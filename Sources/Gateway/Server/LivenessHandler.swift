@@ -43,7 +43,7 @@ final class LivenessHandler: ChannelDuplexHandler, RemovableChannelHandler {
       "Content-Type": "application/json", "Cache-Control": "no-store",
       "Content-Length": "\(body.readableBytes)",
     ]
-    for field in WholeAnswer.headersOfAll {
+    for field in Answer.headersOfAll {
       headers.add(name: field.name.canonicalName, value: field.value)
     }
     let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)

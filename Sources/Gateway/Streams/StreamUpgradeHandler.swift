@@ -222,7 +222,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     preamble.writeString("cache-control: no-store\r\nconnection: close\r\n")
     // nginx gathers answers otherwise, and passes events on late.
     preamble.writeString("x-accel-buffering: no\r\n")
-    for field in WholeAnswer.headersOfAll {
+    for field in Answer.headersOfAll {
       preamble.writeString("\(field.name.canonicalName): \(field.value)\r\n")
     }
     for (name, value) in pageHeaders { preamble.writeString("\(name): \(value)\r\n") }
@@ -309,7 +309,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       "content-type": door == nil ? Problem.contentType : "application/json",
       "content-length": "\(body.readableBytes)", "connection": "close",
     ]
-    for field in problem.headers + WholeAnswer.headersOfAll {
+    for field in problem.headers + Answer.headersOfAll {
       headers.add(name: field.name.canonicalName, value: field.value)
     }
     for (name, value) in pageHeaders { headers.add(name: name, value: value) }
