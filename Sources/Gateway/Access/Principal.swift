@@ -17,10 +17,16 @@ package enum Principal: Sendable, Hashable {
     }
   }
 
+  /// - Throws: 401 without a token.
+  package func requireIdentity() throws(Problem) -> Identity {
+    guard case .token(let identity) = self else { throw .unauthenticated }
+    return identity
+  }
+
   /// The user whose rows may be read and written.
   /// - Throws: 401 without a token, 403 without the scope.
   package func identity(with scope: TokenScope) throws(Problem) -> Identity {
-    guard case .token(let identity) = self else { throw .unauthenticated }
+    let identity = try requireIdentity()
     guard identity.scopes.contains(scope) else { throw .forbidden(scope) }
     return identity
   }

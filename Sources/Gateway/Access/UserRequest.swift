@@ -1,14 +1,41 @@
-/// What a route about the user's own things works with.
+import Foundation
+import HTTPTypes
+
+/// A request of a known user. Access control has let in nobody without the route's scope.
 struct UserRequest: Sendable {
-  let principal: Principal
+  let identity: Principal.Identity
   let arguments: Arguments
 
-  func watchlistID() throws(Problem) -> Int64 { try id(of: "a watchlist") }
+  /// Of the path.
+  var id: Int64 { arguments.integer("id") ?? 0 }
 
-  func id(of thing: String) throws(Problem) -> Int64 {
-    guard let id = arguments.integer("id"), id > 0 else {
-      throw .unstorable("id", expected: "a number of \(thing)")
+  /// The account that it names; nil for the user's first.
+  var account: Int64? { arguments.integer("account") }
+
+  /// Of the client.
+  var key: String? { arguments["Idempotency-Key"] }
+
+  /// - Throws: 400 where it is not the JSON that is expected.
+  func body<Body: Decodable>(_ type: Body.Type) throws(Problem) -> Body {
+    let json = arguments.body.isEmpty ? Array("{}".utf8) : arguments.body
+    return try JSONBody.decode(type, from: Data(json))
+  }
+}
+
+extension Route {
+  /// A route of what belongs to a user. Without a token it answers 401.
+  static func ofUser(
+    _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .account,
+    parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
+    others: [DeclaredAnswer] = [], body: Schema? = nil, problems: [HTTPResponse.Status],
+    door: Door? = nil, respond: @escaping @Sendable (UserRequest) async throws(Problem) -> Answer
+  ) -> Route {
+    Route(
+      path, method: method, summary: summary, scope: scope, parameters: parameters,
+      status: status, answer: answer, others: others, body: body, problems: problems, door: door
+    ) { arguments, principal in
+      try await respond(
+        UserRequest(identity: try principal.requireIdentity(), arguments: arguments))
     }
-    return id
   }
 }

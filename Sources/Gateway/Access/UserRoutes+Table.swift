@@ -94,13 +94,11 @@ extension UserRoutes {
     let parameters =
       [Self.id, Self.symbol].filter { path.contains("{\($0.name)}") } + query
     let refusals: [HTTPResponse.Status] = [.unauthorized, .forbidden, .tooManyRequests]
-    return Route(
+    return .ofUser(
       path, method: method, summary: summary, scope: scope, parameters: parameters,
       status: status, answer: answer, body: body,
       problems: refusals + [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
-    ) { arguments, _, context in
-      try await respond(self, UserRequest(principal: context.principal, arguments: arguments))
-    }
+    ) { (request) throws(Problem) in try await respond(self, request) }
   }
 
   // MARK: Shapes

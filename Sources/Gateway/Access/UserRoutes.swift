@@ -38,7 +38,7 @@ package struct UserRoutes: Sendable {
   // MARK: Tickets and preferences
 
   func makeTicket(_ request: UserRequest) throws(Problem) -> Answer {
-    let ticket = try control.ticket(for: request.principal)
+    let ticket = try control.ticket(for: .token(request.identity))
     return .own(.created) { writer in
       writer.object { object in
         object.member("ticket") { $0.string(ticket) }
@@ -48,7 +48,7 @@ package struct UserRoutes: Sendable {
   }
 
   func preferences(_ request: UserRequest) async throws(Problem) -> Answer {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     let value = try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).value()
     }
@@ -58,7 +58,7 @@ package struct UserRoutes: Sendable {
   func changePreferences(
     _ request: UserRequest, merging: Bool
   ) async throws(Problem) -> Answer {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     guard let json = String(validating: request.arguments.body, as: UTF8.self) else {
       throw .unstorable("body", expected: "JSON in UTF-8")
     }
@@ -82,7 +82,7 @@ package struct UserRoutes: Sendable {
   }
 
   func watchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.watchlistID()
+    let id = request.id
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.watchlist(id)
     }
@@ -98,19 +98,19 @@ package struct UserRoutes: Sendable {
   }
 
   func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let (id, name) = (try request.watchlistID(), try decode(NameBody.self, from: request).name)
+    let (id, name) = (request.id, try decode(NameBody.self, from: request).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
     return .done
   }
 
   func deleteWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.watchlistID()
+    let id = request.id
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
   }
 
   func replaceSymbols(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.watchlistID()
+    let id = request.id
     var (entries, unlisted): ([WatchlistEntry], [Symbol]) = ([], [])
     for entry in try decode(SymbolsBody.self, from: request).symbols {
       let listed = resolve(entry.symbol)
@@ -142,7 +142,7 @@ package struct UserRoutes: Sendable {
   }
 
   func putSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.watchlistID()
+    let id = request.id
     let symbol = try symbol(request.arguments["symbol"] ?? "")
     let triggers =
       request.arguments.body.isEmpty
@@ -155,7 +155,7 @@ package struct UserRoutes: Sendable {
 
   /// Also of a symbol that is not known any more.
   func removeSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.watchlistID()
+    let id = request.id
     let text = request.arguments["symbol"] ?? ""
     guard let symbol = resolve(text) ?? Symbol(anySpelling: text) else { throw unknown() }
     try await change(request) { (table) throws(AppStoreError) in try table.remove(symbol, from: id)
@@ -170,7 +170,7 @@ package struct UserRoutes: Sendable {
     _ request: UserRequest,
     _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     return try await run { (connection) throws(AppStoreError) in
       try body(WatchlistTable(connection, userID: user))
     }

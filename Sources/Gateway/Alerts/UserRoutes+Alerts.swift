@@ -22,7 +22,7 @@ extension UserRoutes {
   }
 
   func alert(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.id(of: "an alert")
+    let id = request.id
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.alert(id)
     }
@@ -38,7 +38,7 @@ extension UserRoutes {
   }
 
   func replaceAlert(_ request: UserRequest) async throws(Problem) -> Answer {
-    let (id, wanted) = (try request.id(of: "an alert"), try wanted(request))
+    let (id, wanted) = (request.id, try wanted(request))
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
     }
@@ -46,7 +46,7 @@ extension UserRoutes {
   }
 
   func deleteAlert(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.id(of: "an alert")
+    let id = request.id
     try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
   }
@@ -56,7 +56,7 @@ extension UserRoutes {
     _ request: UserRequest,
     body: @Sendable (AlertTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     return try await run { (connection) throws(AppStoreError) in
       try body(AlertTable(connection, userID: user))
     }
@@ -88,7 +88,7 @@ extension UserRoutes {
 
   /// The first page has the alerts, too, as a client that lists what it created expects.
   func notifications(_ request: UserRequest) async throws(Problem) -> Answer {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     let isUnread = request.arguments["unread"] == "true"
     let limit = Int(request.arguments.integer("limit") ?? Self.inboxRowsDefault)
     let fingerprint = "inbox \(user) \(isUnread)"
@@ -124,7 +124,7 @@ extension UserRoutes {
   }
 
   func readNotifications(_ request: UserRequest) async throws(Problem) -> Answer {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     let last = request.arguments.integer("through") ?? .max
     try await run { (connection) throws(AppStoreError) in
       try NotificationTable(connection).markAllRead(through: last, of: user)
@@ -148,10 +148,7 @@ extension UserRoutes {
     _ request: UserRequest,
     body: @Sendable (NotificationTable, Int64, Int64) throws(AppStoreError) -> Void
   ) async throws(Problem) -> Answer {
-    let (id, user) = (
-      try request.id(of: "a notification"),
-      try request.principal.identity(with: .account).userID
-    )
+    let (id, user) = (request.id, request.identity.userID)
     try await run { (connection) throws(AppStoreError) in
       try body(NotificationTable(connection), id, user)
     }

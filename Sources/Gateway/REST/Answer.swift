@@ -42,6 +42,26 @@ package struct Answer: Sendable {
       json: text, tag: String(hash.value, radix: 36), caching: caching, contentType: contentType)
   }
 
+  /// Of a user's own things: kept nowhere on the way.
+  static func own(
+    _ status: HTTPResponse.Status = .ok, location: String? = nil,
+    write: (inout JSONWriter) -> Void
+  ) -> Answer {
+    var text = JSONWriter(capacity: 1_024)
+    write(&text)
+    var answer = Answer(json: text.bytes, caching: "no-store")
+    answer.status = status
+    if let location { answer.headers[.location] = location }
+    return answer
+  }
+
+  static var done: Answer {
+    var answer = Answer(json: [], caching: "no-store")
+    answer.status = .noContent
+    answer.headers[.contentType] = nil
+    return answer
+  }
+
   /// - Parameter door: what the request came through; nil for the gateway's own API.
   init(_ problem: Problem, through door: Door?) {
     var headers = problem.headers

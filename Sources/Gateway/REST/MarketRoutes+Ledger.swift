@@ -27,7 +27,7 @@ extension MarketRoutes {
             example: "2026-07-06T09:31:00+08:00", isRequired: true),
         ], answer: .list("facts", of: .fact),
         problems: [.notFound, .conflict, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await why(arguments)
       },
       Route(
@@ -35,7 +35,7 @@ extension MarketRoutes {
         parameters: [Self.symbol, Self.source, Self.day, Self.limit(Self.rowsMax), Self.cursor],
         answer: .page("gaps", of: .gap),
         problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await gaps(arguments)
       },
       Route(
@@ -45,7 +45,7 @@ extension MarketRoutes {
           Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
           Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
         ], answer: .list("revisions", of: .revision), problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await revisions(arguments)
       },
     ]
@@ -63,7 +63,7 @@ extension MarketRoutes {
         "/v1/coverage", summary: "Minutes that are stored of a day, by series.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(5_000), Self.cursor],
         answer: .coverage, problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await coverage(arguments)
       },
       Route(
@@ -71,13 +71,13 @@ extension MarketRoutes {
         parameters: [Self.day, Self.optionalSymbol, Self.limit(Self.rowsMax), Self.cursor],
         answer: .page("disagreements", of: .disagreement),
         problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await disagreements(arguments)
       },
       Route(
         "/v1/sources", summary: "The sources, and how their endpoints do.",
         answer: .list("sources", of: .source), problems: [.serviceUnavailable]
-      ) { _, _, _ in
+      ) { _, _ in
         let sources = try await query { (reader) throws(StoreError) in try reader.sources() }
         return answer("sources", sources) { $0.write($1) }
       },

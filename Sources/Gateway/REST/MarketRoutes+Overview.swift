@@ -10,7 +10,7 @@ extension MarketRoutes {
       Route(
         "/v1/market", summary: "World indexes, the phase of the session, the place in the feed.",
         answer: .market, problems: [.serviceUnavailable]
-      ) { _, _, _ in
+      ) { _, _ in
         let state = memory.state
         try loaded(state)
         return Answer(json: Self.market(state, now: .now))

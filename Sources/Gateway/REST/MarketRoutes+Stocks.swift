@@ -12,7 +12,7 @@ extension MarketRoutes {
         "/v1/stocks/{symbol}", summary: "The newest quote of an instrument.",
         parameters: [Self.symbol, Self.source], answer: .oneStock,
         problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try stock(arguments)
       },
       Route(
@@ -36,7 +36,7 @@ extension MarketRoutes {
             "order", .choice(["asc", "desc"]), summary: "In which direction.", example: "desc"),
           Self.limit(Int64(Self.symbolsMax)), Self.cursor,
         ], answer: .stockList, problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try stockList(arguments)
       },
     ]

@@ -113,7 +113,7 @@ package struct RouteTable: HTTPResponder {
         title: "This path does not take \(request.method.rawValue.prefix(20)).", headers: allow)
     case .route(let route, let path):
       let arguments = try await arguments(of: request, route: route, path: path)
-      let answer = try await route.handler(arguments, request, context)
+      let answer = try await route.handler(arguments, context.principal)
       return answer.unlessKnown(as: request.headers[.ifNoneMatch]).response
     }
   }

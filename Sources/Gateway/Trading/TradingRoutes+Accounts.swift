@@ -97,19 +97,18 @@ extension TradingRoutes {
   }
 
   private var makeAccount: Route {
-    Route(
+    .ofUser(
       "/v1/accounts", method: .post, summary: "Makes an account, empty; its currency follows.",
       scope: .trade, status: .created, answer: .paperAccount, body: AccountBody.schema,
       problems: [.conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable]
-    ) { arguments, _, context in
-      let identity = try context.principal.identity(with: .trade)
-      let request = TradingRequest(identity: identity, arguments: arguments)
+    ) { (request) throws(Problem) in
       let body = try request.body(AccountBody.self)
       guard let market = PaperMarket.allCases.first(where: { $0.name == body.market }) else {
         throw Problem.invalid("market", expected: "A or US", found: body.market)
       }
+      let user = request.identity.userID
       let account = try await service.run { (connection) throws(AppStoreError) in
-        try AccountTable(connection, userID: identity.userID)
+        try AccountTable(connection, userID: user)
           .create(named: body.name, market: market)
       }
       return .own(.created, location: "/v1/account?account=\(account.id)") { text in
@@ -155,7 +154,7 @@ extension TradingRoutes {
 
   /// Of an account of the user, open or closed: the request may be one that was carried out before.
   private func identity(
-    of request: TradingRequest
+    of request: UserRequest
   ) async throws(Problem) -> (name: String, market: PaperMarket) {
     let (id, user) = (request.id, request.identity.userID)
     return try await service.run { (connection) throws(AppStoreError) in
@@ -223,7 +222,7 @@ extension TradingRoutes {
   }
 
   private func move(
-    _ command: CommandRequest, of request: TradingRequest
+    _ command: CommandRequest, of request: UserRequest
   ) async throws(Problem) -> Answer {
     let id = try await service.account(request.account, of: request.identity).id
     return try await answer(command, of: request, in: id) { (_) async throws(Problem) in
@@ -234,7 +233,7 @@ extension TradingRoutes {
     }
   }
 
-  private func log(_ request: TradingRequest) async throws(Problem) -> Answer {
+  private func log(_ request: UserRequest) async throws(Problem) -> Answer {
     let account = try await service.account(request.account, of: request.identity)
     let name = request.arguments.fingerprint(of: "transactions \(account.id)")
     var before: Int64?

@@ -54,7 +54,7 @@ extension TradingRoutes {
     ]
   }
 
-  private func place(_ request: TradingRequest) async throws(Problem) -> Answer {
+  private func place(_ request: UserRequest) async throws(Problem) -> Answer {
     let body = try request.body(OrderBody.self)
     let account = try await service.account(request.account, of: request.identity)
     let series = try service.series(
@@ -64,7 +64,7 @@ extension TradingRoutes {
   }
 
   private func answerOrder(
-    _ command: CommandRequest, of request: TradingRequest, in account: Int64,
+    _ command: CommandRequest, of request: UserRequest, in account: Int64,
     status: HTTPResponse.Status = .ok
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in
@@ -76,7 +76,7 @@ extension TradingRoutes {
     }
   }
 
-  private func list(_ request: TradingRequest) async throws(Problem) -> Answer {
+  private func list(_ request: UserRequest) async throws(Problem) -> Answer {
     let account = try await service.account(request.account, of: request.identity).id
     let page = request.arguments.integer("page") ?? 1
     let limit = request.arguments.integer("limit") ?? Self.rowsDefault
@@ -106,7 +106,7 @@ extension TradingRoutes {
     }
   }
 
-  private func details(_ request: TradingRequest) async throws(Problem) -> Answer {
+  private func details(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = request.id
     let record = try await service.order(id, of: request.identity)
     let (fills, events) = try await service.orders(of: request.identity) {

@@ -73,7 +73,7 @@ extension TradingRoutes {
   }
 
   private func answerPurchase(
-    _ command: CommandRequest, of request: TradingRequest, in account: Int64,
+    _ command: CommandRequest, of request: UserRequest, in account: Int64,
     status: HTTPResponse.Status = .ok
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in
@@ -84,7 +84,7 @@ extension TradingRoutes {
   }
 
   private func answerPurchase(
-    _ id: Int64, of request: TradingRequest, status: HTTPResponse.Status = .ok,
+    _ id: Int64, of request: UserRequest, status: HTTPResponse.Status = .ok,
     location: String? = nil
   ) async throws(Problem) -> Answer {
     let purchase = try await purchase(id, of: request.identity)
@@ -108,7 +108,7 @@ extension TradingRoutes {
     return Dictionary(pairs) { first, _ in first }
   }
 
-  private func listPurchases(_ request: TradingRequest) async throws(Problem) -> Answer {
+  private func listPurchases(_ request: UserRequest) async throws(Problem) -> Answer {
     let account = try await service.account(request.account, of: request.identity).id
     let page = request.arguments.integer("page") ?? 1
     let limit = request.arguments.integer("limit") ?? Self.rowsDefault

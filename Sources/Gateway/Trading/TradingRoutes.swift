@@ -16,7 +16,7 @@ package struct TradingRoutes: Sendable {
   package var routes: [Route] { accounts + money + orders + purchases + portfolios }
 
   typealias Responding =
-    @Sendable (TradingRoutes, TradingRequest) async throws(Problem) -> Answer
+    @Sendable (TradingRoutes, UserRequest) async throws(Problem) -> Answer
 
   static let account = Parameter(
     "account", .integer(1...Int64.max), summary: "Its number; the user's first if absent.")
@@ -39,13 +39,10 @@ package struct TradingRoutes: Sendable {
     _ path: String, answer: Schema, parameters: [Parameter] = [account], summary: String,
     respond: @escaping Responding
   ) -> Route {
-    Route(
-      path, summary: summary, scope: .account, parameters: parameters, answer: answer,
+    .ofUser(
+      path, summary: summary, parameters: parameters, answer: answer,
       problems: [.notFound, .unprocessableContent, .serviceUnavailable]
-    ) { arguments, _, context in
-      let identity = try context.principal.identity(with: .account)
-      return try await respond(self, TradingRequest(identity: identity, arguments: arguments))
-    }
+    ) { (request) throws(Problem) in try await respond(self, request) }
   }
 
   /// What the broker executes.
@@ -54,26 +51,23 @@ package struct TradingRoutes: Sendable {
     answer: Schema?, body: Schema? = nil, parameters: [Parameter], summary: String,
     respond: @escaping Responding
   ) -> Route {
-    Route(
+    .ofUser(
       path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
       status: status, answer: answer, others: [DeclaredAnswer(.accepted, schema: .pendingCommand)],
       body: body,
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
       ]
-    ) { arguments, _, context in
-      let identity = try context.principal.identity(with: .trade)
-      return try await service.changing(for: identity) { (service) async throws(Problem) in
-        try await respond(
-          TradingRoutes(service: service),
-          TradingRequest(identity: identity, arguments: arguments))
+    ) { (request) throws(Problem) in
+      try await service.changing(for: request.identity) { (service) async throws(Problem) in
+        try await respond(TradingRoutes(service: service), request)
       }
     }
   }
 
   /// The answer to a command: what it made, or where to ask for it.
   func answer(
-    _ request: CommandRequest, of asked: TradingRequest, in account: Int64,
+    _ request: CommandRequest, of asked: UserRequest, in account: Int64,
     made: (Int64) async throws(Problem) -> Answer
   ) async throws(Problem) -> Answer {
     let sent = try await service.execute(request, in: account, key: asked.key)
@@ -150,7 +144,7 @@ package struct TradingRoutes: Sendable {
   }
 
   private var setTriggers: Route {
-    Route(
+    .ofUser(
       "/v1/portfolio/{symbol}/triggers", method: .put,
       summary: "Sets the prices at or beyond which a holding is highlighted; one that is absent is "
         + "none. They stay when it is sold.",
@@ -159,13 +153,11 @@ package struct TradingRoutes: Sendable {
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
       ]
-    ) { arguments, _, context in
-      let identity = try context.principal.identity(with: .trade)
-      let request = TradingRequest(identity: identity, arguments: arguments)
+    ) { (request) throws(Problem) in
       let triggers = try request.body(TriggersBody.self).value()
-      let account = try await service.account(request.account, of: identity)
+      let account = try await service.account(request.account, of: request.identity)
       let symbol = try service.series(
-        arguments["symbol"] ?? "", for: account, state: service.memory.state
+        request.arguments["symbol"] ?? "", for: account, state: service.memory.state
       ).symbol
       try await service.run { (connection) throws(AppStoreError) in
         try HoldingTable(connection).put(triggers, of: symbol, in: account.id)

@@ -60,7 +60,7 @@ extension UserRoutes {
   }
 
   private func webhook(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.id(of: "a webhook")
+    let id = request.id
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       guard let found = try table.all().first(where: { $0.id == id }) else {
         throw .unknownWebhook(id)
@@ -86,7 +86,7 @@ extension UserRoutes {
   }
 
   private func replaceWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
-    let (id, url) = (try request.id(of: "a webhook"), try url(request))
+    let (id, url) = (request.id, try url(request))
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
     }
@@ -94,7 +94,7 @@ extension UserRoutes {
   }
 
   private func deleteWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = try request.id(of: "a webhook")
+    let id = request.id
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
   }
@@ -103,7 +103,7 @@ extension UserRoutes {
   private func change<Value: Sendable>(
     _ request: UserRequest, body: @Sendable (WebhookTable) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
-    let user = try request.principal.identity(with: .account).userID
+    let user = request.identity.userID
     return try await run { (connection) throws(AppStoreError) in
       try body(WebhookTable(connection, userID: user))
     }

@@ -25,7 +25,7 @@ extension AlpacaRoutes {
           Self.filter("asset_class", example: "us_equity"),
           Self.filter("exchange", example: "NASDAQ"), Self.filter("attributes", example: "ptp"),
         ], answer: .array(of: Self.asset)
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try assets(arguments)
       },
       Self.route(
@@ -35,7 +35,7 @@ extension AlpacaRoutes {
             "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
             example: "sh600519")
         ], answer: Self.asset
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try asset(arguments)
       },
       Self.route(
@@ -44,7 +44,7 @@ extension AlpacaRoutes {
           ["timestamp", "next_open", "next_close"].map { .init($0, .moment) } + [
             .init("is_open", .boolean)
           ])
-      ) { _, _, _ in
+      ) { _, _ in
         let state = market.memory.state
         try market.loaded(state)
         let text = Self.clockJSON(at: state.clock(at: .now), by: state.calendar)
@@ -63,7 +63,7 @@ extension AlpacaRoutes {
           of: .object(
             [.init("date", .day)]
               + ["open", "close", "session_open", "session_close"].map { .init($0, .string) }))
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         let state = market.memory.state
         try market.loaded(state)
         return Self.answer(

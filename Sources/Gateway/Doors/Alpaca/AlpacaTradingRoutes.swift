@@ -25,31 +25,29 @@ struct AlpacaTradingRoutes: Sendable {
     body: Schema? = nil, respond: @escaping Responding
   ) -> Route {
     let isTrade = isTrade ?? (method != .get)
-    let scope: TokenScope = isTrade ? .trade : .account
-    return Route(
+    return .ofUser(
       path, method: method, summary: summary, scope: isTrade ? .trade : .account,
       parameters: parameters, status: status, answer: answer, body: body,
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
       ],
       door: AlpacaDoor.door
-    ) { arguments, _, context in
-      let identity = try context.principal.identity(with: scope)
-      if !isTrade {
-        return try await self.respond(to: identity, arguments, respond)
-      }
-      return try await service.changing(for: identity) { (service) async throws(Problem) in
-        try await AlpacaTradingRoutes(service: service).respond(to: identity, arguments, respond)
+    ) { (request) throws(Problem) in
+      if !isTrade { return try await self.respond(to: request, by: respond) }
+      return try await service.changing(for: request.identity) {
+        (service) async throws(Problem) in
+        try await AlpacaTradingRoutes(service: service).respond(to: request, by: respond)
       }
     }
   }
 
   private func respond(
-    to identity: Principal.Identity, _ arguments: Arguments, _ respond: Responding
+    to request: UserRequest, by respond: Responding
   ) async throws(Problem) -> Answer {
-    let account = try await service.mainAccount(of: identity)
+    let account = try await service.mainAccount(of: request.identity)
     return try await respond(
-      self, AlpacaCall(account: account, identity: identity, arguments: arguments))
+      self,
+      AlpacaCall(account: account, identity: request.identity, arguments: request.arguments))
   }
 
   /// Sends a command; without an outcome in time its client must look it up: 409, which it does not

@@ -18,14 +18,14 @@ extension UDFRoutes {
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.history,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await history(arguments)
       },
       Route(
         "/udf/marks", summary: "TradingView: gaps and revised candles as marks of bars.",
         parameters: Self.range, answer: UDFShapes.marks,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         try await marks(arguments)
       },
       Route(
@@ -35,7 +35,7 @@ extension UDFRoutes {
             "symbols", .list(countMax: MarketRoutes.symbolsMax), summary: "Tickers.",
             example: "sh600519,sz000001", isRequired: true)
         ], answer: UDFShapes.quotes, problems: [.serviceUnavailable], door: Self.door
-      ) { arguments, _, _ in
+      ) { arguments, _ in
         let state = market.memory.state
         try market.loaded(state)
         return Self.quotes(arguments.list("symbols") ?? [], in: state)

@@ -48,7 +48,7 @@ struct UDFRoutes: Sendable {
       Route(
         "/udf/config", summary: "TradingView: what this feed can.", answer: UDFShapes.config,
         problems: [.serviceUnavailable], door: Self.door
-      ) { _, _, _ in
+      ) { _, _ in
         let state = market.memory.state
         try market.loaded(state)
         return Self.configuration(state)
@@ -56,7 +56,7 @@ struct UDFRoutes: Sendable {
       Route(
         "/udf/time", summary: "TradingView: the daemon's clock, in Unix seconds.",
         answer: .string, contentType: "text/plain", door: Self.door
-      ) { _, _, _ in
+      ) { _, _ in
         let seconds = market.memory.state.clock(at: .now).seconds
         return Answer(
           json: Array(String(seconds).utf8), caching: "no-store", contentType: "text/plain")
