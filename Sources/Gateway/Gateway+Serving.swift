@@ -1,7 +1,6 @@
 /// How access control, the user's own things and streams join what serves the market.
 
 import AppStore
-import HTTPTypes
 import HummingbirdCore
 import Market
 import NIOCore
@@ -56,8 +55,12 @@ extension Gateway {
     var settings = StreamSettings(
       isAnonymousAllowed: control.options.anonymous, originRule: control.rule)
     settings.doors = DoorRegistry.streams { [memory] in memory.state }
+    let source = GatewayStreamSource(
+      memory: memory, ring: ring, store: AppStore(url: options.databaseURL))
     let hub = StreamHub(
-      group: loops, services: streamServices(control: control), settings: settings)
+      group: loops,
+      services: StreamServices(source: source, access: control, counters: counters),
+      settings: settings)
     let store = AppStore(url: options.databaseURL)
     let mine = UserRoutes(
       control: control, store: store, webhookRule: options.webhooks.rule
@@ -83,79 +86,6 @@ extension Gateway {
     parts.trading = trading
     parts.portfolios = PortfolioFeed(service: trading, hub: hub)
     return (parts, hub, alerts)
-  }
-
-  private func streamServices(control: AccessControl) -> StreamServices {
-    let outboxes = AppStore(url: options.databaseURL)
-    return StreamServices(
-      market: { [memory] in memory.state },
-      updates: { [memory, ring] seq in
-        switch ring.updates(after: seq, epoch: memory.state.epoch) {
-        case .updates(let updates): updates
-        case .pastHorizon, .anotherDatabase: nil
-        }
-      },
-      hasLog: { [ring] in ring.isComplete },
-      admit: { peer in control.admittance(of: peer) },
-      isInForce: { grant in
-        guard let id = Int64(grant.identity) else { return true }
-        guard let identity = control.directory.identity(ofToken: id) else { return false }
-        return StreamGrant(identity, anonymous: control.options.anonymous) == grant
-      },
-      resolve: { [memory] in memory.state.directory.place(spelling: $0) },
-      authorize: { credential, peer in control.grant(for: credential, from: peer) },
-      outbox: { [memory] userID, number in
-        try? await outboxes.run { (connection) throws(AppStoreError) in
-          try Outbox.page(of: userID, after: number, over: connection, in: memory.state)
-        }
-      },
-      feeds: { [memory] in memory.state.feeds(at: .now) },
-      count: { [counters] path, status in counters.count(route: path, status: status) })
-  }
-}
-
-extension AccessControl {
-  /// A stream without a token counts as a request of its address.
-  fileprivate func admittance(of peer: StreamPeer) -> StreamAdmittance {
-    var request = AccessRequest(target: "/ws", peer: peer.address)
-    request.forwardedFor = peer.forwardedFor
-    let verdict = admit(request)
-    guard case .admitted = verdict.outcome else { return .refused }
-    return options.addressRequests == 0
-      ? .unlimited : .counted(key: "address \(verdict.address.bytes)")
-  }
-
-  /// A stream counts as a request, and a credential that is refused costs as one does.
-  fileprivate func grant(
-    for credential: StreamCredential, from peer: StreamPeer
-  ) -> Result<StreamGrant, Problem> {
-    var request = AccessRequest(target: "/ws", peer: peer.address)
-    request.forwardedFor = peer.forwardedFor
-    switch credential {
-    case .token(let secret): request.authorization = "Bearer \(secret)"
-    case .ticket(let ticket): request.ticket = ticket
-    }
-    let verdict = admit(request)
-    switch verdict.outcome {
-    case .admitted(.token(let identity)):
-      return .success(StreamGrant(identity, anonymous: options.anonymous))
-    case .refused(let problem):
-      finished(verdict, status: problem.status.code)
-      return .failure(problem)
-    case .admitted, .preflight:
-      finished(verdict, status: HTTPResponse.Status.unauthorized.code)
-      return .failure(.unauthenticated)
-    }
-  }
-}
-
-extension StreamGrant {
-  /// - Parameter anonymous: `gateway.anonymous`.
-  fileprivate init(_ identity: Principal.Identity, anonymous: Bool) {
-    self.init(
-      identity: String(identity.tokenID),
-      mayReadMarket: anonymous || identity.scopes.contains(.market),
-      userID: identity.scopes.contains(.account) ? identity.userID : nil)
   }
 }
 

@@ -68,14 +68,12 @@ import Testing
     let admitted = Locked(StreamLimits.connectionsOfAddressMax + 2)
     try await StreamsServer.run(
       StreamsMarket(count: 1),
-      adjust: { services in
-        services.admit = { _ in
-          admitted.withLock { left in
-            left -= 1
-            return left < 0 ? .refused : .counted(key: "address")
-          }
+      access: StreamsAccess(admit: {
+        admitted.withLock { left in
+          left -= 1
+          return left < 0 ? .refused : .counted(key: "address")
         }
-      },
+      }),
       body: { port, _ in
         var open: [StreamsClient] = []
         for _ in 0..<StreamLimits.connectionsOfAddressMax {
@@ -97,9 +95,7 @@ import Testing
     let isInForce = Locked(true)
     try await StreamsServer.run(
       StreamsMarket(count: 1), isAnonymousAllowed: false,
-      adjust: { services in
-        services.isInForce = { _ in isInForce.withLock { $0 } }
-      },
+      access: StreamsAccess(holdsStill: { isInForce.withLock { $0 } }),
       body: { port, _ in
         let client = try StreamsClient(port: port)
         try client.upgrade(headers: ["Authorization: Bearer good"])
@@ -115,10 +111,7 @@ import Testing
   @Test("a token for its user's own things has their streams, and not the market's")
   func accountAlone() async throws {
     try await StreamsServer.run(
-      StreamsMarket(count: 1), isAnonymousAllowed: false,
-      adjust: { services in
-        services.outbox = { _, _ in OutboxPage(items: [], last: 0) }
-      },
+      StreamsMarket(count: 1, outbox: OutboxPage(items: [], last: 0)), isAnonymousAllowed: false,
       body: { port, _ in
         let own = ["Authorization: Bearer own"]
         let socket = try StreamsClient(port: port)

@@ -17,7 +17,7 @@ struct StreamsFollower {
     _ source: StreamsMarket, credential: StreamCredential? = nil, isAnonymousAllowed: Bool = true
   ) {
     self.source = source
-    market = StreamMarket(source.current, ring: { source.updates(after: $0) })
+    market = StreamMarket(source)
     follower = Follower(isAnonymousAllowed: isAnonymousAllowed, now: 0)
     perform(follower.opened(with: credential, in: market))
   }

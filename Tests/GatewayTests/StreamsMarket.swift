@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 
 /// A market that a test commits to: what the feed follower publishes, in memory. Series `n` has the
 /// symbol "s<n>".
-final class StreamsMarket: Sendable {
+final class StreamsMarket: StreamSource {
   struct State: Sendable {
     var market: MarketState
     var ring: [FeedUpdate] = []
@@ -14,10 +14,19 @@ final class StreamsMarket: Sendable {
 
   let state: NIOLockedValueBox<State>
   let count: Int
+  private let page: OutboxPage?
+  private let log: FeedRing?
 
   /// All series have a quote of seq 1.
-  init(count: Int, epoch: Int64 = 7, ringMax: Int = 1_000, padding: Int = 0) {
+  /// - Parameters:
+  ///   - page: of each user's outbox; nil: the database cannot be read.
+  ///   - log: the one that streams wait for; nil: it was read.
+  init(
+    count: Int, epoch: Int64 = 7, ringMax: Int = 1_000, padding: Int = 0,
+    outbox page: OutboxPage? = nil, log: FeedRing? = nil
+  ) {
     self.count = count
+    (self.page, self.log) = (page, log)
     let stocks = (0..<count).map { Self.stock($0, seq: 1, padding: padding) }
     state = NIOLockedValueBox(
       State(
@@ -63,6 +72,8 @@ final class StreamsMarket: Sendable {
 
   var current: MarketState { state.withLockedValue { $0.market } }
 
+  var hasLog: Bool { log?.isComplete ?? true }
+
   func updates(after seq: Int64) -> [FeedUpdate]? {
     state.withLockedValue { state in
       guard seq < state.market.seq else { return [] }
@@ -77,22 +88,29 @@ final class StreamsMarket: Sendable {
     return SeriesPlace(index: index)
   }
 
-  /// Token "good" may read the market, "own" its user's things alone, "poor" nothing, "often" is
-  /// over its rate; ticket "once" is a token, too.
-  var services: StreamServices {
-    StreamServices(
-      market: { self.current }, updates: { self.updates(after: $0) },
-      admit: { _ in .unlimited }, isInForce: { _ in true }, resolve: { self.resolve($0) },
-      authorize: { credential, _ in
-        switch credential {
-        case .token("good"), .ticket("once"):
-          .success(StreamGrant(identity: "a", mayReadMarket: true))
-        case .token("own"): .success(StreamGrant(identity: "c", mayReadMarket: false, userID: 5))
-        case .token("poor"): .success(StreamGrant(identity: "b", mayReadMarket: false))
-        case .token("often"): .failure(.tooManyRequests(retryAfterSeconds: 3))
-        default: .failure(.unauthenticated)
-        }
-      },
-      feeds: { Array("[{\"source\":\"x\",\"state\":\"ok\"}]".utf8) })
+  func outbox(of userID: Int64, after number: Int64?) async -> OutboxPage? { page }
+}
+
+/// Token "good" may read the market, "own" its user's things alone, "poor" nothing, "often" is over
+/// its rate; ticket "once" is a token, too.
+struct StreamsAccess: StreamAccess {
+  var admit: @Sendable () -> StreamAdmittance = { .unlimited }
+  var holdsStill: @Sendable () -> Bool = { true }
+
+  func admittance(of peer: StreamPeer) -> StreamAdmittance { admit() }
+
+  func isInForce(_ grant: StreamGrant) -> Bool { holdsStill() }
+
+  func grant(
+    for credential: StreamCredential, from peer: StreamPeer
+  ) -> Result<StreamGrant, Problem> {
+    switch credential {
+    case .token("good"), .ticket("once"):
+      .success(StreamGrant(identity: "a", mayReadMarket: true))
+    case .token("own"): .success(StreamGrant(identity: "c", mayReadMarket: false, userID: 5))
+    case .token("poor"): .success(StreamGrant(identity: "b", mayReadMarket: false))
+    case .token("often"): .failure(.tooManyRequests(retryAfterSeconds: 3))
+    default: .failure(.unauthenticated)
+    }
   }
 }

@@ -14,7 +14,8 @@ import Testing
   func handlersLeave(behind: String) throws {
     let channel = EmbeddedChannel()
     let hub = StreamHub(
-      group: channel.embeddedEventLoop, services: StreamsMarket(count: 1).services,
+      group: channel.embeddedEventLoop,
+      services: StreamServices(source: StreamsMarket(count: 1), access: StreamsAccess()),
       settings: StreamSettings(
         isAnonymousAllowed: true, connectionsMax: 2, originRule: OriginRule(origins: [])))
     let pipeline = channel.pipeline.syncOperations

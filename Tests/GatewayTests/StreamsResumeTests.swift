@@ -61,7 +61,7 @@ import Testing
     let candles = (0..<2).map { StreamsMarket.candle($0, number: $0, padding: 40_000) }
     _ = source.commit()
     _ = source.commit(messages: candles)
-    let market = StreamMarket(source.current, ring: { source.updates(after: $0) })
+    let market = StreamMarket(source)
     var interests = LogInterests()
     let places = PlaceSet([SeriesPlace(index: 0), SeriesPlace(index: 1)])
     interests.add(.named(places), to: .candles(.minute1))
@@ -126,11 +126,10 @@ import Testing
 
   @Test("while the log of the last minutes is read no stream is opened")
   func logIsRead() async throws {
-    let source = StreamsMarket(count: 1)
     let ring = FeedRing()
+    let source = StreamsMarket(count: 1, log: ring)
     ring.reset(epoch: source.current.epoch, seq: source.current.seq, lacksPast: true)
-    let adjust: (inout StreamServices) -> Void = { $0.hasLog = { ring.isComplete } }
-    try await StreamsServer.run(source, adjust: adjust) { port, _ in
+    try await StreamsServer.run(source) { port, _ in
       let early = try StreamsClient(port: port)
       #expect(try early.upgrade().hasPrefix("HTTP/1.1 503"))
       let log = FeedRing()

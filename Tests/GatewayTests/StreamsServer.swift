@@ -8,17 +8,16 @@ import NIOPosix
 enum StreamsServer {
   static func run(
     _ source: StreamsMarket, isAnonymousAllowed: Bool = true,
-    doors: [any StreamDoor] = [], adjust: (inout StreamServices) -> Void = { _ in },
+    doors: [any StreamDoor] = [], access: StreamsAccess = StreamsAccess(),
     body: @escaping @Sendable (_ port: Int, _ hub: StreamHub) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-    var services = source.services
-    adjust(&services)
     var settings = StreamSettings(
       isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
       originRule: OriginRule(origins: ["https://good.example"]))
     settings.doors = doors
-    let hub = StreamHub(group: group, services: services, settings: settings)
+    let hub = StreamHub(
+      group: group, services: StreamServices(source: source, access: access), settings: settings)
     let router = Router()
     router.get("/plain") { _, _ in "plain" }
     try await LiveServer.run { running in

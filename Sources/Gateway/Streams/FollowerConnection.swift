@@ -152,7 +152,7 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   private var resolver: Follower.Resolver {
-    if let translator { translator.resolve } else { streams.services.resolve }
+    if let translator { translator.resolve } else { streams.services.source.resolve }
   }
 
   func marketChanged(by update: FeedUpdate, previousSeq: Int64, now: Int64) {
@@ -209,7 +209,7 @@ final class FollowerConnection: ChannelInboundHandler {
 
   /// Ends the stream of a token that was revoked or has expired.
   func checkGrant(now: Int64) {
-    guard let grant, !streams.services.isInForce(grant) else { return }
+    guard let grant, !streams.services.access.isInForce(grant) else { return }
     close(.forbidden, now: now)
   }
 
@@ -251,19 +251,10 @@ final class FollowerConnection: ChannelInboundHandler {
       switch action {
       case .watch(let places): streams.watch(places, slot: slot)
       case .unwatch(let places): streams.unwatch(places, slot: slot)
-      case .authorize(let credential): authorize(credential)
+      case .authorize(let credential):
+        authorized(streams.services.access.grant(for: credential, from: opening.peer))
       case .startOutbox: readOutbox(after: nil)
       }
-    }
-  }
-
-  private func authorize(_ credential: StreamCredential) {
-    let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
-    let authorize = streams.services.authorize
-    let peer = opening.peer
-    Task {
-      let grant = await authorize(credential, peer)
-      connection.eventLoop.execute { connection.value.authorized(grant) }
     }
   }
 
@@ -289,9 +280,9 @@ final class FollowerConnection: ChannelInboundHandler {
     // Before it is read, so that nothing falls between.
     follow(userID)
     let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
-    let read = streams.services.outbox
+    let source = streams.services.source
     Task {
-      let page = await read(userID, number)
+      let page = await source.outbox(of: userID, after: number)
       connection.eventLoop.execute {
         connection.value.received(page, of: userID, after: number)
       }

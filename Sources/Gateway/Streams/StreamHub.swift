@@ -20,7 +20,7 @@ package final class StreamHub: FeedSink {
     self.services = services
     self.settings = settings
     connections = StreamConnections()
-    wasLoaded = Locked(services.market().isLoaded)
+    wasLoaded = Locked(services.source.current.isLoaded)
     var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
     for loop in group.makeIterator() {
       loops[ObjectIdentifier(loop)] = .makeEmptyBox(valueType: StreamLoop.self, eventLoop: loop)

@@ -1,5 +1,6 @@
 /// The followers of one event loop and the market as they see it. Touched on that loop only.
 
+import Market
 import NIOCore
 import Platform
 
@@ -35,7 +36,7 @@ final class StreamLoop {
     self.connections = connections
     self.users = users
     self.portfolios = portfolios
-    market = StreamMarket(services.market(), ring: services.updates)
+    market = StreamMarket(services.source)
   }
 
   /// Takes the first state that was read, if it is there. Until then, and until the log behind it
@@ -43,8 +44,8 @@ final class StreamLoop {
   /// - Returns: whether there is something to follow.
   @discardableResult
   func load() -> Bool {
-    if market.epoch == 0 { market = StreamMarket(services.market(), ring: services.updates) }
-    return market.epoch != 0 && services.hasLog()
+    if market.epoch == 0 { market = StreamMarket(services.source) }
+    return market.epoch != 0 && services.source.hasLog
   }
 
   // MARK: Followers
@@ -98,7 +99,7 @@ final class StreamLoop {
     case .update(let update): apply(update)
     case .resync(let reason, _, let seq): reload(reason, seq: seq)
     case .connection:
-      market.restate(services.market())
+      market.restate(services.source.current)
       encoder = OutputEncoder()
       let now = MonotonicClock.milliseconds()
       for connection in connected { connection?.feedChanged(now: now) }
@@ -134,7 +135,7 @@ final class StreamLoop {
   }
 
   private func reload(_ reason: ResyncReason, seq: Int64) {
-    market = StreamMarket(services.market(), ring: services.updates)
+    market = StreamMarket(services.source)
     encoder = OutputEncoder()
     let now = MonotonicClock.milliseconds()
     for connection in connected { connection?.resynced(reason, seq: seq, now: now) }
@@ -179,6 +180,7 @@ final class StreamLoop {
     to buffer: inout ByteBuffer
   ) {
     encoder.write(
-      output, framing: framing, reached: reached, of: market, feeds: services.feeds, to: &buffer)
+      output, framing: framing, reached: reached, of: market,
+      feeds: { services.source.current.feeds(at: .now) }, to: &buffer)
   }
 }

@@ -17,13 +17,14 @@ final class StreamMarket {
   /// The newest commits that have log messages, all of them since `pagesSince`.
   private var pages: [LogPage] = []
   private var pagesSince: Int64
-  private let ring: @Sendable (_ after: Int64) -> [FeedUpdate]?
+  private let source: any StreamSource
 
-  init(_ state: MarketState, ring: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?) {
+  init(_ source: any StreamSource) {
+    let state = source.current
     (epoch, seq, pagesSince) = (state.epoch, state.seq, state.seq)
     (stocks, lostAt) = (state.stocks, state.lostAt)
     seqs = state.stocks.map { $0?.seq ?? 0 }
-    self.ring = ring
+    self.source = source
   }
 
   /// The next commit; one that is known already changes nothing.
@@ -75,6 +76,7 @@ final class StreamMarket {
       guard let first = pages.firstIndex(where: { $0.seq > after }) else { return [] }
       return Array(pages[first...])
     }
-    return ring(after)?.filter { $0.seq <= seq && !$0.messages.isEmpty }.map(LogPage.init)
+    return source.updates(after: after)?
+      .filter { $0.seq <= seq && !$0.messages.isEmpty }.map(LogPage.init)
   }
 }

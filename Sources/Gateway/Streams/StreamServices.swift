@@ -54,59 +54,37 @@ package enum StreamAdmittance: Sendable, Hashable {
   case unlimited
 }
 
-/// Each is called on event loops and must return at once; `authorize` and `outbox` may wait.
-package struct StreamServices: Sendable {
+/// What streams read. But for `outbox` it is called on event loops and must return at once.
+package protocol StreamSource: Sendable {
   /// The newest published state. What it holds must be in `updates` already.
-  package var market: @Sendable () -> MarketState
+  var current: MarketState { get }
   /// Commits behind a seq, oldest first; nil if some of them are no longer kept.
-  package var updates: @Sendable (_ after: Int64) -> [FeedUpdate]?
+  func updates(after seq: Int64) -> [FeedUpdate]?
   /// Whether `updates` goes back as far as it ever will.
-  package var hasLog: @Sendable () -> Bool
-  /// Of a request without a credential.
-  package var admit: @Sendable (StreamPeer) -> StreamAdmittance
-  /// Whether what was granted holds still.
-  package var isInForce: @Sendable (StreamGrant) -> Bool
+  var hasLog: Bool { get }
   /// A symbol in any spelling.
-  package var resolve: @Sendable (_ symbol: String) -> SeriesPlace?
-  /// nil: refused.
-  package var authorize:
-    @Sendable (StreamCredential, StreamPeer) async -> Result<StreamGrant, Problem>
+  func resolve(_ symbol: String) -> SeriesPlace?
   /// A part of the user's outbox, behind a number; without one only how far it goes. nil: the
   /// database cannot be read.
-  package var outbox: @Sendable (_ userID: Int64, _ after: Int64?) async -> OutboxPage?
-  /// The state of each source: a JSON array.
-  package var feeds: @Sendable () -> [UInt8]
-  /// A request for a stream was answered.
-  package var count: @Sendable (_ path: String, _ status: Int) -> Void
+  func outbox(of userID: Int64, after number: Int64?) async -> OutboxPage?
+}
 
-  package init(
-    market: @escaping @Sendable () -> MarketState,
-    updates: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?,
-    hasLog: @escaping @Sendable () -> Bool = { true },
-    admit: @escaping @Sendable (StreamPeer) -> StreamAdmittance,
-    isInForce: @escaping @Sendable (StreamGrant) -> Bool,
-    resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
-    authorize:
-      @escaping @Sendable (StreamCredential, StreamPeer) async -> Result<
-        StreamGrant, Problem
-      >,
-    outbox: @escaping @Sendable (_ userID: Int64, _ after: Int64?) async -> OutboxPage? = {
-      _, _ in nil
-    },
-    feeds: @escaping @Sendable () -> [UInt8],
-    count: @escaping @Sendable (_ path: String, _ status: Int) -> Void = { _, _ in }
-  ) {
-    self.market = market
-    self.updates = updates
-    self.hasLog = hasLog
-    self.admit = admit
-    self.isInForce = isInForce
-    self.resolve = resolve
-    self.authorize = authorize
-    self.outbox = outbox
-    self.feeds = feeds
-    self.count = count
-  }
+/// Who may open streams. Called on event loops: nothing waits.
+package protocol StreamAccess: Sendable {
+  /// Of a request without a credential.
+  func admittance(of peer: StreamPeer) -> StreamAdmittance
+  func grant(
+    for credential: StreamCredential, from peer: StreamPeer
+  ) -> Result<StreamGrant, Problem>
+  /// Whether what was granted holds still.
+  func isInForce(_ grant: StreamGrant) -> Bool
+}
+
+package struct StreamServices: Sendable {
+  let source: any StreamSource
+  let access: any StreamAccess
+  /// Of requests for streams, too.
+  var counters = RequestCounters()
 }
 
 package struct StreamSettings: Sendable {

@@ -181,25 +181,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       case .failure(let problem): return refuse(problem, context: context)
       }
     }
-    let waiting = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    let authorize = hub.services.authorize
-    let peer = peer(of: request, context: context)
-    Task {
-      let grant = await authorize(credential, peer)
-      waiting.eventLoop.execute {
-        let (handler, context) = waiting.value
-        handler.authorized(grant, for: request, context: context)
-      }
-    }
-  }
-
-  private func authorized(
-    _ result: Result<StreamGrant, Problem>, for request: StreamRequest,
-    context: ChannelHandlerContext
-  ) {
-    guard context.channel.isActive else { return }
     let grant: StreamGrant
-    switch result {
+    switch hub.services.access.grant(for: credential, from: peer(of: request, context: context)) {
     case .success(let granted):
       if let scope = request.subscription?.scope(lackedBy: granted) {
         return refuse(.forbidden(scope), context: context)
@@ -240,7 +223,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     _ request: StreamRequest, context: ChannelHandlerContext
   ) -> Result<String?, Problem> {
     guard request.credential == nil else { return .success(nil) }
-    switch hub.services.admit(peer(of: request, context: context)) {
+    switch hub.services.access.admittance(of: peer(of: request, context: context)) {
     case .unlimited: return .success(nil)
     case .counted(let key)
     where hub.connections.add(
@@ -285,7 +268,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
   private func count(_ status: HTTPResponseStatus) {
     let isSocket = taken?.request.framing == .webSocket
-    hub.services.count(isSocket ? "/ws" : StreamRoute.path, Int(status.code))
+    hub.services.counters.count(
+      route: isSocket ? "/ws" : StreamRoute.path, status: Int(status.code))
   }
 
   private static func setOptions(of channel: any Channel) throws {

@@ -1,0 +1,54 @@
+import AppStore
+import HTTPTypes
+
+/// Streams are judged as requests are.
+extension AccessControl: StreamAccess {
+  /// A stream without a token counts as a request of its address.
+  package func admittance(of peer: StreamPeer) -> StreamAdmittance {
+    var request = AccessRequest(target: "/ws", peer: peer.address)
+    request.forwardedFor = peer.forwardedFor
+    let verdict = admit(request)
+    guard case .admitted = verdict.outcome else { return .refused }
+    return options.addressRequests == 0
+      ? .unlimited : .counted(key: "address \(verdict.address.bytes)")
+  }
+
+  /// A stream counts as a request, and a credential that is refused costs as one does.
+  package func grant(
+    for credential: StreamCredential, from peer: StreamPeer
+  ) -> Result<StreamGrant, Problem> {
+    var request = AccessRequest(target: "/ws", peer: peer.address)
+    request.forwardedFor = peer.forwardedFor
+    switch credential {
+    case .token(let secret): request.authorization = "Bearer \(secret)"
+    case .ticket(let ticket): request.ticket = ticket
+    }
+    let verdict = admit(request)
+    switch verdict.outcome {
+    case .admitted(.token(let identity)):
+      return .success(StreamGrant(identity, anonymous: options.anonymous))
+    case .refused(let problem):
+      finished(verdict, status: problem.status.code)
+      return .failure(problem)
+    case .admitted, .preflight:
+      finished(verdict, status: HTTPResponse.Status.unauthorized.code)
+      return .failure(.unauthenticated)
+    }
+  }
+
+  package func isInForce(_ grant: StreamGrant) -> Bool {
+    guard let id = Int64(grant.identity) else { return true }
+    guard let identity = directory.identity(ofToken: id) else { return false }
+    return StreamGrant(identity, anonymous: options.anonymous) == grant
+  }
+}
+
+extension StreamGrant {
+  /// - Parameter anonymous: `gateway.anonymous`.
+  fileprivate init(_ identity: Principal.Identity, anonymous: Bool) {
+    self.init(
+      identity: String(identity.tokenID),
+      mayReadMarket: anonymous || identity.scopes.contains(.market),
+      userID: identity.scopes.contains(.account) ? identity.userID : nil)
+  }
+}
