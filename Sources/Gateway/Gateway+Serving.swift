@@ -22,26 +22,23 @@ extension Gateway {
     ready: @escaping @Sendable (ListenAddress) -> Void
   ) async throws {
     let loops = MultiThreadedEventLoopGroup.singleton
-    let (made, streams, alerts) = self.parts(control: control, loops: loops)
-    var parts = made
-    parts.broker = broker
-    let alertFollower = try alerts.follow(url: options.databaseURL, log: log)
+    let (parts, users) = self.parts(control: control, loops: loops, broker: broker)
+    let alertFollower = try users.alerts.follow(url: options.databaseURL, log: log)
     defer { alertFollower.stop() }
-    let outboxFollower = try parts.outbox?.follow(url: options.databaseURL, log: log)
-    defer { outboxFollower?.stop() }
-    let webhookFollower = try parts.webhooks?.follow(url: options.databaseURL, log: log)
-    defer { webhookFollower?.stop() }
-    let portfolios = parts.portfolios
-    async let _: Void? = portfolios?.run()
+    let outboxFollower = try users.outbox.follow(url: options.databaseURL, log: log)
+    defer { outboxFollower.stop() }
+    let webhookFollower = try users.webhooks.follow(url: options.databaseURL, log: log)
+    defer { webhookFollower.stop() }
+    async let _: Void = users.portfolios.run()
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
-    try await withTaskCancellationHandler { [parts] in
+    try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
         // Hummingbird takes the signals; whatever ends it, first it no longer listens.
         channel.closeFuture.whenComplete { _ in notifier?.stopping(status: "stopping") }
         ready(options.listen.with(port: channel.localAddress?.port))
       }
     } onCancel: {
-      streams.goAway()
+      users.streams.goAway()
     }
   }
 
@@ -49,9 +46,11 @@ extension Gateway {
   /// - Parameters:
   ///   - control: the door.
   ///   - loops: the server must run on them.
+  ///   - broker: what the broker of this process does, for metrics.
   package func parts(
-    control: AccessControl, loops: any EventLoopGroup
-  ) -> (parts: Parts, streams: StreamHub, alerts: AlertWatch) {
+    control: AccessControl, loops: any EventLoopGroup,
+    broker: (@Sendable () -> BrokerFigures)? = nil
+  ) -> (parts: Parts, users: UserServices) {
     var settings = StreamSettings(
       isAnonymousAllowed: control.options.anonymous, originRule: control.rule)
     settings.doors = DoorRegistry.streams { [memory] in memory.state }
@@ -68,25 +67,35 @@ extension Gateway {
     let trading = TradingService(
       url: options.databaseURL, memory: memory, pool: pool,
       waitMilliseconds: options.commandMilliseconds)
+    var limits = options.connections
+    if control.options.addressRequests == 0 { limits.connectionsOfAddressMax = .max }
+    let users = UserServices(
+      connections: ConnectionTable(limits, trusting: control.options.trustedProxies),
+      streams: hub, alerts: AlertWatch(memory: memory), webhooks: Webhooks(options.webhooks),
+      outbox: Outbox(memory: memory, hub: hub), trading: trading,
+      portfolios: PortfolioFeed(service: trading, hub: hub))
     var parts = Parts()
     parts.routes =
       mine.routes + TradingRoutes(service: trading).routes + DoorRegistry.trading(trading)
       + [StreamRoute.events]
-    var limits = options.connections
-    if control.options.addressRequests == 0 { limits.connectionsOfAddressMax = .max }
-    let connections = ConnectionTable(limits, trusting: control.options.trustedProxies)
-    parts.connections = connections
-    parts.middlewares = [AccessMiddleware(control, counting: connections)]
-    let alerts = AlertWatch(memory: memory)
-    parts.sinks = [hub, alerts]
-    parts.streams = hub
-    parts.alerts = alerts
-    parts.webhooks = Webhooks(options.webhooks)
-    parts.outbox = Outbox(memory: memory, hub: hub)
-    parts.trading = trading
-    parts.portfolios = PortfolioFeed(service: trading, hub: hub)
-    return (parts, hub, alerts)
+    parts.middlewares = [AccessMiddleware(control, counting: users.connections)]
+    parts.sinks = [hub, users.alerts]
+    parts.users = users
+    parts.broker = broker
+    return (parts, users)
   }
+}
+
+/// What serves users, each with state of its own. A gateway has all of it; one of the market alone
+/// has none.
+package struct UserServices: Sendable {
+  let connections: ConnectionTable
+  package let streams: StreamHub
+  let alerts: AlertWatch
+  let webhooks: Webhooks
+  let outbox: Outbox
+  let trading: TradingService
+  let portfolios: PortfolioFeed
 }
 
 extension MarketState {

@@ -40,28 +40,16 @@ package struct Gateway: Sendable {
     pool = QueryPool(url: options.databaseURL, connections: options.queryConnections, log: log)
   }
 
-  /// What other parts of the program add.
+  /// What is served beside the market.
   package struct Parts: Sendable {
     package var routes: [Route] = []
     /// The first is outermost.
     package var middlewares: [GatewayMiddleware] = []
     package var sinks: [any FeedSink] = []
-    /// nil: no connection becomes a stream.
-    package var streams: StreamHub?
-    /// nil: alerts are not looked at.
-    package var alerts: AlertWatch?
-    /// nil: no webhook is called.
-    package var webhooks: Webhooks?
-    /// nil: streams get nothing of their users'.
-    package var outbox: Outbox?
-    /// nil: streams get no portfolios.
-    package var portfolios: PortfolioFeed?
-    /// nil: there is no paper trading.
-    package var trading: TradingService?
-    /// nil: neither connections nor unread answers have bounds but `connections_max`.
-    package var connections: ConnectionTable?
+    /// nil: a gateway of the market alone, whose connections have no bounds but `connections_max`.
+    var users: UserServices?
     /// nil: there is no broker beside it.
-    package var broker: (@Sendable () -> BrokerFigures)?
+    var broker: (@Sendable () -> BrokerFigures)?
 
     package init() {}
   }
@@ -89,8 +77,8 @@ package struct Gateway: Sendable {
     Application(
       responder: table(parts),
       server: .streams(
-        parts.streams, counting: parts.connections,
-        configuration: HTTPPipeline.configuration(counting: parts.connections)),
+        parts.users?.streams, counting: parts.users?.connections,
+        configuration: HTTPPipeline.configuration(counting: parts.users?.connections)),
       configuration: ApplicationConfiguration(
         address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
         availableConnectionsDelegate: MaximumAvailableConnections(
@@ -122,7 +110,7 @@ package struct Gateway: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await lookBesideFeed(for: follower) }
-      await awaitQuotes(parts.outbox)
+      await awaitQuotes(parts.users?.outbox)
       do {
         try await application.runService()
       } catch is CancellationError {

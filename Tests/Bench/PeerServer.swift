@@ -81,7 +81,7 @@ private enum GatewayPeer {
     let log = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
     let gateway = Gateway(
       GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: ""), log: log)
-    let (parts, _, _) = gateway.parts(
+    let (parts, _) = gateway.parts(
       control: AccessControl(.init(anonymous: true), directory: TokenDirectory()), loops: loops)
     let market = try FannedMarket()
     market.publish(to: gateway.memory)

@@ -255,12 +255,12 @@ final class AlertGateway: Sendable {
     let gateway = Gateway(
       GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: url), log: quietLog)
     let made = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton)
-    (self.gateway, parts, watch, self.secret) = (gateway, made.parts, made.alerts, secret)
+    (self.gateway, parts, watch, self.secret) = (gateway, made.parts, made.users.alerts, secret)
     table = gateway.table(parts)
     let sinks = made.parts.sinks
     following = Task { await gateway.follower(sinks: sinks).run() }
     follower = writes ? try watch.follow(url: url, log: quietLog) : nil
-    let outbox = try #require(made.parts.outbox)
+    let outbox = made.users.outbox
     outboxFollower = writes ? try outbox.follow(url: url, log: quietLog) : nil
     try await waitForSeq(seq)
   }

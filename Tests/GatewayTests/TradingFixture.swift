@@ -46,13 +46,13 @@ final class TradingFixture: Sendable {
     viewer = try make("alice", "v", [.market])
     let control = AccessControl(.init(), directory: TokenDirectory())
     control.directory.replace(with: try tokens.inForce())
-    let made =
-      served.gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
-    parts = made
+    let made = served.gateway.parts(
+      control: control, loops: MultiThreadedEventLoopGroup.singleton)
+    parts = made.parts
     table = served.gateway.table(parts)
-    outboxFollower = try #require(made.outbox).follow(
+    outboxFollower = try made.users.outbox.follow(
       url: served.gateway.options.databaseURL, log: quietLog)
-    let portfolios = try #require(made.portfolios)
+    let portfolios = made.users.portfolios
     valuing = Task { await portfolios.run() }
     running = hasBroker ? Task { [broker] in await broker.run() } : nil
   }

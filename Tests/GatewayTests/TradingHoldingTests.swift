@@ -88,7 +88,7 @@ import Testing
   func oneMoment() async throws {
     let fixture = try await TradingFixture()
     try await fixture.fund()
-    let service = try #require(fixture.parts.trading)
+    let service = try #require(fixture.parts.users).trading
     let identity = Principal.Identity(tokenID: 1, userID: 1, scopes: [.account])
     let account = try await service.account(nil, of: identity)
     let id = try await fixture.buy(100, limit: "10.01")

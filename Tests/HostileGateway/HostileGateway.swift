@@ -51,8 +51,8 @@ package final class HostileGateway: Sendable {
         createdAt: Timestamp(seconds: 0))
     ])
     let control = AccessControl(.init(anonymous: true), directory: directory)
-    let (parts, hub, _) = gateway.parts(control: control, loops: loop)
-    self.hub = hub
+    let (parts, users) = gateway.parts(control: control, loops: loop)
+    hub = users.streams
     table = gateway.table(parts)
     memory = gateway.memory
     memory.publish(Self.market)

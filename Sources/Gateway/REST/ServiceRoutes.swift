@@ -56,14 +56,14 @@ package struct ServiceRoutes: Sendable {
   }
 
   private func report() -> GatewayReport {
-    let (state, broker) = (memory.state, parts.broker?())
+    let (state, users, broker) = (memory.state, parts.users, parts.broker?())
     return GatewayReport(
       state: state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
-      streams: parts.streams?.connections.open ?? 0,
-      streamBytes: parts.streams?.connections.unsentBytes ?? 0,
-      alerts: parts.alerts?.armedCount ?? 0, notices: parts.alerts?.writtenCount ?? 0,
-      commands: parts.trading?.waiting ?? 0,
-      webhooks: parts.webhooks?.figures, connections: parts.connections?.figures ?? .init(),
+      streams: users?.streams.connections.open ?? 0,
+      streamBytes: users?.streams.connections.unsentBytes ?? 0,
+      alerts: users?.alerts.armedCount ?? 0, notices: users?.alerts.writtenCount ?? 0,
+      commands: users?.trading.waiting ?? 0,
+      webhooks: users?.webhooks.figures, connections: users?.connections.figures ?? .init(),
       broker: broker,
       behindMicroseconds: broker?.quoteSequence.flatMap { seq in
         ring.waitedMicroseconds(after: min(seq, state.seq), epoch: state.epoch, at: .now)
