@@ -53,16 +53,20 @@ package struct AccessMiddleware: MiddlewareProtocol {
 }
 
 extension AccessMiddleware {
+  /// The verdict on a request to this route: the one place where its scope is checked.
   private func entry(
     of verdict: AccessVerdict, to route: Route?, on connection: ObjectIdentifier
   ) -> AccessVerdict.Outcome {
-    let entry = control.entry(of: verdict, to: route)
-    if case .admitted = entry,
-      let problem = connections?.identify(connection, as: verdict.key)
-    {
+    guard case .admitted(let principal) = verdict.outcome else { return verdict.outcome }
+    do throws(Problem) {
+      try control.require(route?.scope ?? .open, of: principal)
+    } catch {
+      return .refused(error)
+    }
+    if let problem = connections?.identify(connection, as: verdict.key) {
       return .refused(problem)
     }
-    return entry
+    return verdict.outcome
   }
 }
 
@@ -75,17 +79,6 @@ extension AccessVerdict {
 }
 
 extension AccessControl {
-  /// The verdict on a request to this route.
-  fileprivate func entry(of verdict: AccessVerdict, to route: Route?) -> AccessVerdict.Outcome {
-    guard case .admitted(let principal) = verdict.outcome else { return verdict.outcome }
-    do throws(Problem) {
-      try require(route?.scope ?? .open, of: principal)
-    } catch {
-      return .refused(error)
-    }
-    return verdict.outcome
-  }
-
   /// - Throws: 401 without a token that is needed, 403 with one that lacks the scope.
   fileprivate func require(_ scope: Scope, of principal: Principal) throws(Problem) {
     switch scope {
