@@ -93,11 +93,10 @@ extension UserRoutes {
   ) -> Route {
     let parameters =
       [Self.id, Self.symbol].filter { path.contains("{\($0.name)}") } + query
-    let refusals: [HTTPResponse.Status] = [.unauthorized, .forbidden, .tooManyRequests]
     return .ofUser(
       path, method: method, summary: summary, scope: scope, parameters: parameters,
       status: status, answer: answer, body: body,
-      problems: refusals + [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
+      problems: [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
     ) { (request) throws(Problem) in try await respond(self, request) }
   }
 
