@@ -83,7 +83,11 @@ extension HistoryRequest {
     let hasMore = points == nil && shown.count < page.candles.count
     let next = hasMore ? shown.first.map { $0.openedAt.microseconds } : nil
     var content = JSONWriter(capacity: shown.count * 256 + 64)
-    if hasColumns { writeColumns(shown, to: &content) } else { writeRows(shown, to: &content) }
+    if hasColumns {
+      content.columns(shown, as: CandleRecord.shape, in: series.zone)
+    } else {
+      content.rows(shown, as: CandleRecord.shape, in: series.zone)
+    }
     let cursor = next.map { Cursor.text($0, of: fingerprint) }
     var text = JSONWriter(capacity: content.bytes.count + 1_024)
     text.object { answer in
@@ -106,52 +110,6 @@ extension HistoryRequest {
     return (text.bytes, String(hash.value, radix: 36))
   }
 
-  private typealias Field = (
-    name: StaticString, write: @Sendable (inout JSONWriter, CandleRecord) -> Void
-  )
-
-  private var fields: [Field] {
-    let zone = series.zone
-    return [
-      ("openedAt", { $0.moment($1.openedAt, in: zone) }),
-      ("closedAt", { $0.moment($1.closedAt, in: zone) }),
-      ("tradingDay", { $0.day($1.tradingDay) }),
-      ("open", { $0.optional($1.open) { $0.decimal($1) } }),
-      ("high", { $0.optional($1.high) { $0.decimal($1) } }),
-      ("low", { $0.optional($1.low) { $0.decimal($1) } }),
-      ("close", { $0.optional($1.close) { $0.decimal($1) } }),
-      ("volume", { $0.decimal($1.volume) }),
-      ("turnover", { $0.optional($1.turnover) { $0.decimal($1) } }),
-      ("vwap", { $0.optional($1.vwap) { $0.decimal($1) } }),
-      ("state", { $0.string($1.isOpen ? "open" : "final") }),
-      ("revision", { $0.integer(Int64($1.revision)) }),
-      ("flags", { $0.write($1.flags) }),
-    ]
-  }
-
-  private func writeRows(_ candles: [CandleRecord], to text: inout JSONWriter) {
-    let fields = fields
-    text.array { rows in
-      for candle in candles {
-        rows.object { row in
-          for field in fields { row.member(field.name) { field.write(&$0, candle) } }
-        }
-      }
-    }
-  }
-
-  private func writeColumns(_ candles: [CandleRecord], to text: inout JSONWriter) {
-    text.object { columns in
-      for field in fields {
-        columns.member(field.name) { column in
-          column.array { values in
-            for candle in candles { field.write(&values, candle) }
-          }
-        }
-      }
-    }
-  }
-
   /// Where each month begins, by the index of its first candle.
   private func writeSegments(of candles: [CandleRecord], to text: inout JSONWriter) {
     text.array { segments in
@@ -167,4 +125,24 @@ extension HistoryRequest {
       }
     }
   }
+}
+
+extension CandleRecord {
+  static let shape = Shape<CandleRecord>(
+    "Candle",
+    fields: [
+      .moment("openedAt") { $0.openedAt },
+      .moment("closedAt") { $0.closedAt },
+      .day("tradingDay") { $0.tradingDay },
+      .optionalDecimal("open") { $0.open },
+      .optionalDecimal("high") { $0.high },
+      .optionalDecimal("low") { $0.low },
+      .optionalDecimal("close") { $0.close },
+      .decimal("volume") { $0.volume },
+      .optionalDecimal("turnover") { $0.turnover },
+      .optionalDecimal("vwap") { $0.vwap },
+      .string("state") { $0.isOpen ? "open" : "final" },
+      .integer("revision") { Int64($0.revision) },
+      .strings("flags") { $0.flags.names },
+    ])
 }

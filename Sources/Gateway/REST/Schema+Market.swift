@@ -1,4 +1,6 @@
-/// The shapes of the market's answers.
+/// The shapes of the market's answers that no one record has.
+
+import Market
 
 extension Schema {
   private static func decimals(_ names: String...) -> [Member] {
@@ -48,35 +50,14 @@ extension Schema {
       Member("unknown", .array(of: .string)), Member("nextCursor", .optionalString),
     ]))
 
-  static let candle = Schema.named(
-    "Candle",
-    .object([
-      Member("openedAt", .moment), Member("closedAt", .moment), Member("tradingDay", .day),
-      Member("open", .optionalDecimal), Member("high", .optionalDecimal),
-      Member("low", .optionalDecimal), Member("close", .optionalDecimal),
-      Member("volume", .decimal), Member("turnover", .optionalDecimal),
-      Member("vwap", .optionalDecimal), Member("state", .string), Member("revision", .integer),
-      Member("flags", .array(of: .string)),
-    ]))
-
-  private static let columns = Schema.object([
-    Member("openedAt", .array(of: .moment)), Member("closedAt", .array(of: .moment)),
-    Member("tradingDay", .array(of: .day)), Member("open", .array(of: .optionalDecimal)),
-    Member("high", .array(of: .optionalDecimal)), Member("low", .array(of: .optionalDecimal)),
-    Member("close", .array(of: .optionalDecimal)), Member("volume", .array(of: .decimal)),
-    Member("turnover", .array(of: .optionalDecimal)),
-    Member("vwap", .array(of: .optionalDecimal)), Member("state", .array(of: .string)),
-    Member("revision", .array(of: .integer)),
-    Member("flags", .array(of: .array(of: .string))),
-  ])
-
   static let history = Schema.named(
     "History",
     .object([
       Member("symbol", .string), Member("source", .string), Member("interval", .string),
       Member("timeZone", .string), Member("adjust", .string), Member("epoch", .integer),
-      Member("seq", .integer), Member("rows", .array(of: .candle), isRequired: false),
-      Member("columns", columns, isRequired: false),
+      Member("seq", .integer),
+      Member("rows", .array(of: CandleRecord.shape.schema), isRequired: false),
+      Member("columns", CandleRecord.shape.columns, isRequired: false),
       Member(
         "segments",
         .array(of: .object([Member("label", .string), Member("start", .integer)]))),
