@@ -152,7 +152,7 @@ extension FeedAssembler {
       + change.closedGaps.map({ ($0, .closedGap) })
     {
       let place = place(of: gap.symbol, source: gap.source)
-      messages.append(message(kind, place) { $0.write(gap, zone: zone(of: place)) })
+      messages.append(message(kind, place) { $0.write(gap, as: Gap.shape, in: zone(of: place)) })
     }
     for certificate in change.certificates {
       let place = place(of: certificate.symbol, source: certificate.source)

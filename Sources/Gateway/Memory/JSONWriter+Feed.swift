@@ -33,23 +33,7 @@ extension JSONWriter {
     member("vwap") { $0.optional(candle.averagePrice(in: series)) { $0.decimal($1) } }
     member("state") { $0.string(state) }
     member("revision") { $0.integer(Int64(stored.revision)) }
-    member("flags") { $0.write(candle.flags) }
-  }
-
-  mutating func write(_ flags: CandleFlags) {
-    array { names in
-      for name in flags.names { names.string(name) }
-    }
-  }
-
-  mutating func write(_ gap: Gap, zone: MarketZone) {
-    member("symbol") { $0.string(gap.symbol.description) }
-    member("tradingDay") { $0.day(gap.tradingDay) }
-    member("from") { $0.moment(gap.from, in: zone) }
-    member("to") { $0.moment(gap.to, in: zone) }
-    member("volume") { $0.decimal(gap.volume) }
-    member("turnover") { $0.decimal(gap.turnover) }
-    member("cause") { $0.string(gap.cause.name) }
+    member("flags") { $0.strings(candle.flags.names) }
   }
 
   mutating func write(_ certificate: DayCertificate) {

@@ -25,7 +25,7 @@ extension MarketRoutes {
           Parameter(
             "at", .moment, summary: "A time within the candle.",
             example: "2026-07-06T09:31:00+08:00", isRequired: true),
-        ], answer: .list("facts", of: .fact),
+        ], answer: .list("facts", of: CandleFact.shape),
         problems: [.notFound, .conflict, .serviceUnavailable]
       ) { arguments, _ in
         try await why(arguments)
@@ -33,7 +33,7 @@ extension MarketRoutes {
       Route(
         "/v1/stocks/{symbol}/gaps", summary: "Trading that was not seen, and what became of it.",
         parameters: [Self.symbol, Self.source, Self.day, Self.limit(Self.rowsMax), Self.cursor],
-        answer: .page("gaps", of: .gap),
+        answer: .page("gaps", of: GapRecord.shape),
         problems: [.notFound, .serviceUnavailable]
       ) { arguments, _ in
         try await gaps(arguments)
@@ -44,7 +44,8 @@ extension MarketRoutes {
           Self.symbol, Self.source,
           Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
           Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
-        ], answer: .list("revisions", of: .revision), problems: [.notFound, .serviceUnavailable]
+        ], answer: .list("revisions", of: RevisionRecord.shape),
+        problems: [.notFound, .serviceUnavailable]
       ) { arguments, _ in
         try await revisions(arguments)
       },
@@ -69,31 +70,27 @@ extension MarketRoutes {
       Route(
         "/v1/disagreements", summary: "Values on which two sources, or two readings, disagree.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(Self.rowsMax), Self.cursor],
-        answer: .page("disagreements", of: .disagreement),
+        answer: .page("disagreements", of: DisagreementRecord.shape),
         problems: [.notFound, .serviceUnavailable]
       ) { arguments, _ in
         try await disagreements(arguments)
       },
       Route(
         "/v1/sources", summary: "The sources, and how their endpoints do.",
-        answer: .list("sources", of: .source), problems: [.serviceUnavailable]
+        answer: .list("sources", of: SourceRecord.shape), problems: [.serviceUnavailable]
       ) { _, _ in
         let sources = try await query { (reader) throws(StoreError) in try reader.sources() }
-        return answer("sources", sources) { $0.write($1) }
+        return answer("sources", sources, as: SourceRecord.shape)
       },
     ]
   }
 
   private func answer<Row>(
-    _ name: StaticString, _ rows: [Row], write: (inout JSONWriter, Row) -> Void
+    _ name: StaticString, _ rows: [Row], as shape: Shape<Row>, in zone: MarketZone = .utc
   ) -> Answer {
     var text = JSONWriter(capacity: 1_024)
     text.object { answer in
-      answer.member(name) { list in
-        list.array { list in
-          for row in rows.prefix(Int(Self.rowsMax)) { list.object { write(&$0, row) } }
-        }
-      }
+      answer.list(name, of: rows.prefix(Int(Self.rowsMax)), as: shape, in: zone)
       answer.member("truncated") { $0.boolean(rows.count > Int(Self.rowsMax)) }
     }
     return Answer(tagging: text.bytes)
@@ -107,34 +104,28 @@ extension MarketRoutes {
     let facts = try await query { (reader) throws(StoreError) in
       try reader.why(series.symbol, at: at, timeframe: interval, source: series.sourceName)
     }
-    return answer("facts", facts) { fact, row in
-      fact.member("what") { $0.string(row.what) }
-      fact.member("at") { $0.string(series.zone.text(of: row.at)) }
-      fact.member("detail") { $0.string(row.detail) }
-    }
+    return answer("facts", facts, as: CandleFact.shape, in: series.zone)
   }
 
   private func gaps(_ arguments: Arguments) async throws(Problem) -> Answer {
     let state = memory.state
     let series = state.directory[try self.series(arguments, state: state)]
     let day = arguments.day("day")
-    return try await page("gaps", arguments, of: series.id.description) {
+    return try await page("gaps", arguments, of: series.id.description, as: GapRecord.shape) {
       (reader, after, limit) throws(StoreError) in
       try reader.gaps(of: series.id, day: day, after: after, limit: limit)
-    } write: { gap, row in
-      gap.write(row.gap, zone: series.zone)
-      gap.member("state") { $0.string(row.state) }
-      gap.member("knownFrom") { $0.string(series.zone.text(of: row.knownFrom)) }
+    } zone: { _ in
+      series.zone
     }
   }
 
   /// A page of rows that have numbers: the cursor is that of the last one shown.
   private func page<Row: Sendable>(
-    _ name: StaticString, _ arguments: Arguments, of subject: String = "",
+    _ name: StaticString, _ arguments: Arguments, of subject: String = "", as shape: Shape<Row>,
     read:
       @escaping @Sendable (StoreReader, Int64?, Int32) throws(StoreError)
       -> [(id: Int64, row: Row)],
-    write: (inout JSONWriter, Row) -> Void
+    zone: (Row) -> MarketZone
   ) async throws(Problem) -> Answer {
     let limit = Int(arguments.integer("limit") ?? Self.rowsDefault)
     let fingerprint = arguments.fingerprint(of: "\(name) \(subject)")
@@ -150,11 +141,7 @@ extension MarketRoutes {
     let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
     var text = JSONWriter(capacity: shown.count * 256 + 128)
     text.object { answer in
-      answer.member(name) { list in
-        list.array { list in
-          for row in shown { list.object { write(&$0, row.row) } }
-        }
-      }
+      answer.list(name, of: shown) { $0.write($1.row, as: shape, in: zone($1.row)) }
       answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
     }
     return Answer(tagging: text.bytes)
@@ -169,7 +156,7 @@ extension MarketRoutes {
     let rows = try await query { (reader) throws(StoreError) in
       try reader.revisions(of: series.id, opened: opened, limit: Int32(Self.rowsMax + 1))
     }
-    return answer("revisions", rows) { $0.write($1, zone: series.zone) }
+    return answer("revisions", rows, as: RevisionRecord.shape, in: series.zone)
   }
 
   private func coverage(_ arguments: Arguments) async throws(Problem) -> Answer {
@@ -195,11 +182,7 @@ extension MarketRoutes {
     var text = JSONWriter(capacity: shown.count * 256 + 128)
     text.object { answer in
       answer.member("tradingDay") { $0.day(day) }
-      answer.member("coverage") { list in
-        list.array { list in
-          for row in shown { list.object { $0.write(row) } }
-        }
-      }
+      answer.list("coverage", of: shown, as: CoverageRecord.shape)
       answer.member("nextCursor") { text in
         text.optional(next) { $0.string(Cursor.text(key: $1, of: fingerprint)) }
       }
@@ -211,12 +194,11 @@ extension MarketRoutes {
     let state = memory.state
     let symbol = try optionalSymbol(arguments, state: state)
     let day = arguments.day("day")
-    return try await page("disagreements", arguments) {
+    return try await page("disagreements", arguments, as: DisagreementRecord.shape) {
       (reader, after, limit) throws(StoreError) in
       try reader.disagreements(day: day, symbol: symbol, after: after, limit: limit)
-    } write: { text, row in
-      let zone = state.directory.meant(by: row.symbol).map { state.directory[$0].zone }
-      text.write(row, zone: zone ?? .utc)
+    } zone: { row in
+      state.directory.meant(by: row.symbol).map { state.directory[$0].zone } ?? .utc
     }
   }
 
@@ -229,71 +211,122 @@ extension MarketRoutes {
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func write(_ row: RevisionRecord, zone: MarketZone) {
-    let interval = Timeframe(name: row.timeframe)?.interval ?? row.timeframe
-    member("interval") { $0.string(interval) }
-    member("openedAt") { $0.string(zone.text(of: row.openedAt)) }
-    member("revision") { $0.integer(Int64(row.revision)) }
-    member("open") { $0.decimal(row.open) }
-    member("high") { $0.decimal(row.high) }
-    member("low") { $0.decimal(row.low) }
-    member("close") { $0.decimal(row.close) }
-    member("volume") { $0.decimal(row.volume) }
-    member("turnover") { $0.optional(row.turnover) { $0.decimal($1) } }
-    member("knownFrom") { $0.string(zone.text(of: row.knownFrom)) }
-    member("knownTo") { $0.string(zone.text(of: row.knownTo)) }
-    member("cause") { $0.string(row.cause) }
-  }
+// MARK: - Shapes
 
-  fileprivate mutating func write(_ row: CoverageRecord) {
-    member("symbol") { $0.string(row.symbol.description) }
-    member("source") { $0.string(row.source) }
-    member("tradingDay") { $0.day(row.tradingDay) }
-    member("traded") { $0.integer(Int64(row.traded)) }
-    member("untraded") { $0.integer(Int64(row.untraded)) }
-    member("missing") { $0.optional(row.missing) { $0.integer(Int64($1)) } }
-    member("minuteVolume") { $0.optional(row.minuteVolume) { $0.decimal($1) } }
-    member("gapVolume") { $0.optional(row.gapVolume) { $0.decimal($1) } }
-    member("residualVolume") { $0.optional(row.residualVolume) { $0.decimal($1) } }
-    member("balanced") { $0.optional(row.isBalanced) { $0.boolean($1) } }
-    member("certified") { $0.boolean(row.isCertified) }
-  }
+extension CandleFact {
+  fileprivate static let shape = Shape<CandleFact>(
+    fields: [
+      .string("what") { $0.what },
+      .moment("at") { $0.at },
+      .string("detail") { $0.detail },
+    ])
+}
 
-  fileprivate mutating func write(_ row: DisagreementRecord, zone: MarketZone) {
-    let interval = Timeframe(name: row.timeframe)?.interval ?? row.timeframe
-    member("symbol") { $0.string(row.symbol.description) }
-    member("interval") { $0.string(interval) }
-    member("openedAt") { $0.string(zone.text(of: row.openedAt)) }
-    member("tradingDay") { $0.day(row.tradingDay) }
-    member("field") { $0.string(row.field) }
-    member("ours") { $0.optional(row.ours) { $0.decimal($1) } }
-    member("theirs") { $0.optional(row.theirs) { $0.decimal($1) } }
-    member("ourSource") { $0.string(row.ourSource) }
-    member("theirSource") { $0.string(row.theirSource) }
-    member("state") { $0.string(row.state) }
-    member("knownFrom") { $0.string(zone.text(of: row.knownFrom)) }
-  }
+extension Gap {
+  /// What the feed has of it, too.
+  static let shape = Shape<Gap>(
+    fields: [
+      .string("symbol") { $0.symbol.description },
+      .day("tradingDay") { $0.tradingDay },
+      .moment("from") { $0.from },
+      .moment("to") { $0.to },
+      .decimal("volume") { $0.volume },
+      .decimal("turnover") { $0.turnover },
+      .string("cause") { $0.cause.name },
+    ])
+}
 
-  fileprivate mutating func write(_ row: SourceRecord) {
-    member("name") { $0.string(row.name) }
-    member("market") { $0.string(row.market) }
-    member("kind") { $0.string(row.kind) }
-    member("endpoints") { list in
-      list.array { list in
-        for health in row.health { list.object { $0.write(health) } }
-      }
-    }
-  }
+extension GapRecord {
+  fileprivate static let shape = Shape<GapRecord>(
+    "Gap", fields: Gap.shape.partFields(of: GapRecord.self) { $0.gap } + fate)
 
-  private mutating func write(_ health: SourceHealthRow) {
-    member("endpoint") { $0.string(health.endpoint) }
-    member("state") { $0.string(health.state.rawValue) }
-    member("since") { $0.string(MarketZone.utc.text(of: health.since)) }
-    member("lastSuccessAt") { text in
-      text.optional(health.lastSuccessAt) { $0.string(MarketZone.utc.text(of: $1)) }
-    }
-    member("requests") { $0.integer(health.requests) }
-    member("failures") { $0.integer(health.failures) }
+  private static let fate: [Shape<GapRecord>.Field] = [
+    .string("state") { $0.state },
+    .moment("knownFrom") { $0.knownFrom },
+  ]
+}
+
+extension RevisionRecord {
+  fileprivate static let shape = Shape<RevisionRecord>(
+    "Revision",
+    fields: [
+      .string("interval") { Timeframe.interval(named: $0.timeframe) },
+      .moment("openedAt") { $0.openedAt },
+      .integer("revision") { Int64($0.revision) },
+      .decimal("open") { $0.open },
+      .decimal("high") { $0.high },
+      .decimal("low") { $0.low },
+      .decimal("close") { $0.close },
+      .decimal("volume") { $0.volume },
+      .optionalDecimal("turnover") { $0.turnover },
+      .moment("knownFrom") { $0.knownFrom },
+      .moment("knownTo") { $0.knownTo },
+      .string("cause") { $0.cause },
+    ])
+}
+
+extension CoverageRecord {
+  static let shape = Shape<CoverageRecord>(
+    "Coverage",
+    fields: [
+      .string("symbol") { $0.symbol.description },
+      .string("source") { $0.source },
+      .day("tradingDay") { $0.tradingDay },
+      .integer("traded") { Int64($0.traded) },
+      .integer("untraded") { Int64($0.untraded) },
+      .optionalInteger("missing") { $0.missing.map { Int64($0) } },
+      .optionalDecimal("minuteVolume") { $0.minuteVolume },
+      .optionalDecimal("gapVolume") { $0.gapVolume },
+      .optionalDecimal("residualVolume") { $0.residualVolume },
+      .optionalBoolean("balanced") { $0.isBalanced },
+      .boolean("certified") { $0.isCertified },
+    ])
+}
+
+extension DisagreementRecord {
+  fileprivate static let shape = Shape<DisagreementRecord>(
+    "Disagreement",
+    fields: [
+      .string("symbol") { $0.symbol.description },
+      .string("interval") { Timeframe.interval(named: $0.timeframe) },
+      .moment("openedAt") { $0.openedAt },
+      .day("tradingDay") { $0.tradingDay },
+      .string("field") { $0.field },
+      .optionalDecimal("ours") { $0.ours },
+      .optionalDecimal("theirs") { $0.theirs },
+      .string("ourSource") { $0.ourSource },
+      .string("theirSource") { $0.theirSource },
+      .string("state") { $0.state },
+      .moment("knownFrom") { $0.knownFrom },
+    ])
+}
+
+extension SourceRecord {
+  fileprivate static let shape = Shape<SourceRecord>(
+    "Source",
+    fields: [
+      .string("name") { $0.name },
+      .string("market") { $0.market },
+      .string("kind") { $0.kind },
+      .objects("endpoints", as: SourceHealthRow.shape) { $0.health },
+    ])
+}
+
+extension SourceHealthRow {
+  fileprivate static let shape = Shape<SourceHealthRow>(
+    fields: [
+      .string("endpoint") { $0.endpoint },
+      .string("state") { $0.state.rawValue },
+      .moment("since") { $0.since },
+      .optionalMoment("lastSuccessAt") { $0.lastSuccessAt },
+      .integer("requests") { $0.requests },
+      .integer("failures") { $0.failures },
+    ])
+}
+
+extension Timeframe {
+  /// As the API spells the one that the database calls so.
+  fileprivate static func interval(named name: String) -> String {
+    Timeframe(name: name)?.interval ?? name
   }
 }

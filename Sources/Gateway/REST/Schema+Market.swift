@@ -1,6 +1,7 @@
 /// The shapes of the market's answers that no one record has.
 
 import Market
+import Reader
 
 extension Schema {
   private static func decimals(_ names: String...) -> [Member] {
@@ -65,73 +66,18 @@ extension Schema {
       Member("nextCursor", .optionalString),
     ]))
 
-  static func list(_ name: String, of element: Schema) -> Schema {
-    .object([Member(name, .array(of: element)), Member("truncated", .boolean)])
+  static func list<Row>(_ name: String, of row: Shape<Row>) -> Schema {
+    .object([Member(name, .array(of: row.schema)), Member("truncated", .boolean)])
   }
 
-  static func page(_ name: String, of element: Schema) -> Schema {
-    .object([Member(name, .array(of: element)), Member("nextCursor", .optionalString)])
+  static func page<Row>(_ name: String, of row: Shape<Row>) -> Schema {
+    .object([Member(name, .array(of: row.schema)), Member("nextCursor", .optionalString)])
   }
-
-  static let fact = Schema.object([
-    Member("what", .string), Member("at", .moment), Member("detail", .string),
-  ])
-
-  static let gap = Schema.named(
-    "Gap",
-    .object([
-      Member("symbol", .string), Member("tradingDay", .day), Member("from", .moment),
-      Member("to", .moment), Member("volume", .decimal), Member("turnover", .decimal),
-      Member("cause", .string), Member("state", .string), Member("knownFrom", .moment),
-    ]))
-
-  static let revision = Schema.named(
-    "Revision",
-    .object([
-      Member("interval", .string), Member("openedAt", .moment), Member("revision", .integer),
-      Member("open", .decimal), Member("high", .decimal), Member("low", .decimal),
-      Member("close", .decimal), Member("volume", .decimal), Member("turnover", .optionalDecimal),
-      Member("knownFrom", .moment), Member("knownTo", .moment), Member("cause", .string),
-    ]))
 
   static let coverage = Schema.object([
     Member("tradingDay", .day), Member("nextCursor", .optionalString),
-    Member(
-      "coverage",
-      .array(
-        of: .named(
-          "Coverage",
-          .object([
-            Member("symbol", .string), Member("source", .string), Member("tradingDay", .day),
-            Member("traded", .integer), Member("untraded", .integer),
-            Member("missing", .nullable(.integer)), Member("minuteVolume", .optionalDecimal),
-            Member("gapVolume", .optionalDecimal), Member("residualVolume", .optionalDecimal),
-            Member("balanced", .nullable(.boolean)), Member("certified", .boolean),
-          ])))),
+    Member("coverage", .array(of: CoverageRecord.shape.schema)),
   ])
-
-  static let disagreement = Schema.named(
-    "Disagreement",
-    .object([
-      Member("symbol", .string), Member("interval", .string), Member("openedAt", .moment),
-      Member("tradingDay", .day), Member("field", .string), Member("ours", .optionalDecimal),
-      Member("theirs", .optionalDecimal), Member("ourSource", .string),
-      Member("theirSource", .string), Member("state", .string), Member("knownFrom", .moment),
-    ]))
-
-  static let source = Schema.named(
-    "Source",
-    .object([
-      Member("name", .string), Member("market", .string), Member("kind", .string),
-      Member(
-        "endpoints",
-        .array(
-          of: .object([
-            Member("endpoint", .string), Member("state", .string), Member("since", .moment),
-            Member("lastSuccessAt", .nullable(.moment)), Member("requests", .integer),
-            Member("failures", .integer),
-          ]))),
-    ]))
 
   static let market = Schema.named(
     "Market",
