@@ -9,7 +9,7 @@ extension MarketRoutes {
     [
       Route(
         "/v1/market", summary: "World indexes, the phase of the session, the place in the feed.",
-        answer: .market, problems: [.serviceUnavailable]
+        answer: Overview.shape.schema, problems: [.serviceUnavailable]
       ) { _, _ in
         let state = memory.state
         try loaded(state)
@@ -18,29 +18,11 @@ extension MarketRoutes {
     ]
   }
 
-  static func market(_ state: MarketState, now: Timestamp) -> [UInt8] {
-    let zone = MarketZone.shanghai
+  private static func market(_ state: MarketState, now: Timestamp) -> [UInt8] {
+    let phase = SessionPhase(at: state.clock(at: now), by: state.calendar)
     var text = JSONWriter(capacity: 2_048)
-    text.object { market in
-      market.member("indexes") { list in
-        list.array { list in
-          for row in state.overview { list.object { $0.write(row) } }
-        }
-      }
-      market.member("session") { session in
-        session.object { session in
-          let phase = SessionPhase(at: state.clock(at: now), by: state.calendar)
-          session.member("market") { $0.string(MarketDefinition.mainlandChina.name) }
-          session.member("tradingDay") { $0.boolean(phase != .holiday) }
-          session.member("phase") { $0.string(phase.rawValue) }
-        }
-      }
-      market.member("epoch") { $0.integer(state.epoch) }
-      market.member("seq") { $0.integer(state.seq) }
-      market.member("committedAt") { text in
-        text.optional(state.committedAt) { $0.string(zone.text(of: $1)) }
-      }
-      market.member("stale") { $0.boolean(state.lostAt != nil) }
+    text.object {
+      $0.write(Overview(state: state, phase: phase), as: Overview.shape, in: .shanghai)
     }
     return text.bytes
   }
@@ -75,13 +57,39 @@ enum SessionPhase: String, Sendable {
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func write(_ row: OverviewRow) {
-    member("symbol") { $0.string(row.symbol) }
-    member("name") { $0.optional(row.name) { $0.string($1) } }
-    member("last") { $0.decimal(row.last) }
-    member("change") { $0.decimal(row.change) }
-    member("changePercent") { $0.decimal(row.percentChange) }
-    member("at") { $0.string(MarketZone.shanghai.text(of: row.at)) }
-  }
+private struct Overview: Sendable {
+  let state: MarketState
+  let phase: SessionPhase
+
+  static let shape = Shape<Overview>(
+    "Market",
+    fields: [
+      .objects("indexes", as: OverviewRow.shape) { $0.state.overview },
+      .object("session", as: SessionPhase.shape) { $0.phase },
+      .integer("epoch") { $0.state.epoch },
+      .integer("seq") { $0.state.seq },
+      .optionalMoment("committedAt") { $0.state.committedAt },
+      .boolean("stale") { $0.state.lostAt != nil },
+    ])
+}
+
+extension SessionPhase {
+  fileprivate static let shape = Shape<SessionPhase>(
+    fields: [
+      .string("market") { _ in MarketDefinition.mainlandChina.name },
+      .boolean("tradingDay") { $0 != .holiday },
+      .string("phase") { $0.rawValue },
+    ])
+}
+
+extension OverviewRow {
+  fileprivate static let shape = Shape<OverviewRow>(
+    fields: [
+      .string("symbol") { $0.symbol },
+      .optionalString("name") { $0.name },
+      .decimal("last") { $0.last },
+      .decimal("change") { $0.change },
+      .decimal("changePercent") { $0.percentChange },
+      .moment("at") { $0.at },
+    ])
 }

@@ -11,7 +11,7 @@ package enum OpenAPI {
     let used = routes.flatMap { route in
       (route.answers.map(\.schema) + [route.body, route.door?.error]).compactMap(\.self)
     }
-    let named = ([Schema.problem] + used).flatMap(\.named)
+    let named = ([Problem.shape.schema] + used).flatMap(\.named)
     let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
     let shared = sharedResponses(of: routes)
     var text = JSONWriter(capacity: 64 * 1_024)
@@ -123,7 +123,7 @@ extension JSONWriter {
     }
     writeResponse(
       name, HTTPResponse.Status(code: status).reasonPhrase,
-      door == nil ? Problem.contentType : "application/json", door?.error ?? .problem)
+      door == nil ? Problem.contentType : "application/json", door?.error ?? Problem.shape.schema)
   }
 
   private mutating func write(_ answer: DeclaredAnswer, of route: Route) {

@@ -116,33 +116,32 @@ package struct Problem: Error, Sendable, Hashable {
 
   var json: [UInt8] {
     var text = JSONWriter()
-    text.object { problem in
-      problem.member("type") { $0.string("about:blank") }
-      problem.member("status") { $0.integer(Int64(status.code)) }
-      problem.member("code") { $0.string(code) }
-      problem.member("title") { $0.string(title) }
-      if !faults.isEmpty {
-        problem.member("errors") { list in
-          list.array { errors in
-            for fault in faults { errors.object { $0.write(fault) } }
-          }
-        }
-      }
-      if let nearest {
-        problem.member("nearest") { $0.strings(nearest) }
-      }
-    }
+    text.object { $0.write(self, as: Self.shape) }
     return text.bytes
   }
+
+  static let shape = Shape<Problem>(
+    "Problem",
+    fields: [
+      .string("type") { _ in "about:blank" },
+      .integer("status") { Int64($0.status.code) },
+      .string("code") { $0.code },
+      .string("title") { $0.title },
+      .objects("errors", as: Fault.shape) { $0.faults }.present { !$0.faults.isEmpty },
+      .strings("nearest") { $0.nearest ?? [] }.present { $0.nearest != nil },
+    ])
+}
+
+extension Problem.Fault {
+  fileprivate static let shape = Shape<Problem.Fault>(
+    fields: [
+      .string("field") { $0.field },
+      .string("expected") { $0.expected },
+      .string("found") { $0.found },
+    ])
 }
 
 extension JSONWriter {
-  fileprivate mutating func write(_ fault: Problem.Fault) {
-    member("field") { $0.string(fault.field) }
-    member("expected") { $0.string(fault.expected) }
-    member("found") { $0.string(fault.found) }
-  }
-
   mutating func strings(_ texts: [String]) {
     array { list in
       for text in texts { list.string(text) }

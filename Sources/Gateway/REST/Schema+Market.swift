@@ -78,38 +78,4 @@ extension Schema {
     Member("tradingDay", .day), Member("nextCursor", .optionalString),
     Member("coverage", .array(of: CoverageRecord.shape.schema)),
   ])
-
-  static let market = Schema.named(
-    "Market",
-    .object([
-      Member(
-        "indexes",
-        .array(
-          of: .object([
-            Member("symbol", .string), Member("name", .optionalString), Member("last", .decimal),
-            Member("change", .decimal), Member("changePercent", .decimal),
-            Member("at", .moment),
-          ]))),
-      Member(
-        "session",
-        .object([
-          Member("market", .string), Member("tradingDay", .boolean), Member("phase", .string),
-        ])),
-      Member("epoch", .integer), Member("seq", .integer),
-      Member("committedAt", .nullable(.moment)), Member("stale", .boolean),
-    ]))
-
-  static let problem = Schema.named(
-    "Problem",
-    .object([
-      Member("type", .string), Member("status", .integer), Member("code", .string),
-      Member("title", .string),
-      Member(
-        "errors",
-        .array(
-          of: .object([
-            Member("field", .string), Member("expected", .string), Member("found", .string),
-          ])), isRequired: false),
-      Member("nearest", .array(of: .string), isRequired: false),
-    ]))
 }
