@@ -94,12 +94,12 @@ package struct OutboxPage: Sendable {
 extension JSONWriter {
   /// The order as it is now, and what happened to it.
   fileprivate mutating func write(_ update: OrderUpdate, in state: MarketState) {
-    write(update.order, in: state)
-    let zone = ListedStock(update.order.order.symbol, in: state).zone
+    let order = ListedOrder(update.order, in: state)
+    write(order, as: ListedOrder.shape, in: order.zone)
     member("event") { event in
       event.object { event in
         event.member("kind") { $0.string(update.kind) }
-        event.member("at") { $0.moment(update.at, in: zone) }
+        event.member("at") { $0.moment(update.at, in: order.zone) }
         if let fill = update.fill {
           event.member("price") { $0.decimal(fill.price) }
           event.member("quantity") { $0.decimal(fill.quantity) }
@@ -111,13 +111,13 @@ extension JSONWriter {
 
   fileprivate mutating func write(_ refused: RefusedOrder, in state: MarketState) {
     let record = refused.record
-    write(record, in: state)
+    let order = ListedOrder(record, in: state)
+    write(order, as: ListedOrder.shape, in: order.zone)
     member("command") { $0.string(String(refused.commandID)) }
     member("event") { event in
       event.object { event in
         event.member("kind") { $0.string(record.state.name) }
-        let zone = ListedStock(record.order.symbol, in: state).zone
-        event.member("at") { $0.moment(record.updatedAt, in: zone) }
+        event.member("at") { $0.moment(record.updatedAt, in: order.zone) }
         event.write(refusal: refused.answer)
       }
     }

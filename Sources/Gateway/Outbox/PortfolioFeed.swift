@@ -159,7 +159,7 @@ extension JSONWriter {
     member("sellable") { $0.decimal(holding.sellable) }
     member("averagePrice") { $0.optional(holding.record.averagePrice) { $0.decimal($1) } }
     member("currentPrice") { $0.optional(holding.price.last) { $0.decimal($1) } }
-    write(holding.record.triggers)
+    write(holding.record.triggers, as: PriceTriggers.shape)
     member("marketValue") { $0.decimal(holding.value) }
     member("profit") { $0.decimal(holding.profit) }
     member("profitToday") { $0.decimal(holding.profitToday) }

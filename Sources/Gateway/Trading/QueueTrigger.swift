@@ -49,8 +49,14 @@ enum QueueTrigger: String, Sendable, CaseIterable {
     case .atLimitUp, .resealed: return .resealed
     }
   }
+}
 
-  static func write(_ trigger: QueuePurchase.Trigger, to text: inout JSONWriter) {
+/// A trigger as the API names it.
+struct NamedTrigger: Sendable {
+  let kind: QueueTrigger
+  let value: String?
+
+  init(_ trigger: QueuePurchase.Trigger) {
     let (kind, value): (QueueTrigger, String?) =
       switch trigger {
       case .near(0): (.atLimitUp, nil)
@@ -61,8 +67,8 @@ enum QueueTrigger: String, Sendable, CaseIterable {
       case .queueWorthAtMost(let money): (.queueWorthAtMost, money.description)
       case .resealed: (.resealed, nil)
       }
-    text.member("kind") { $0.string(kind.rawValue) }
-    if let value { text.member("value") { $0.string(value) } }
+    self.kind = kind
+    self.value = value
   }
 }
 

@@ -56,7 +56,7 @@ extension TradingRoutes {
     [
       reading(
         "/v1/accounts",
-        answer: .object([.init("accounts", .array(of: .paperAccount))]), parameters: [],
+        answer: .object([.init("accounts", .array(of: PaperAccount.shape.schema))]), parameters: [],
         summary: "The user's accounts, each a portfolio and a world of its own."
       ) { (routes, request) throws(Problem) in
         let user = request.identity.userID
@@ -65,22 +65,23 @@ extension TradingRoutes {
         }
         return .own { text in
           text.object { answer in
-            answer.member("accounts") { list in
-              list.array { list in for account in accounts { list.object { $0.write(account) } } }
+            answer.list("accounts", of: accounts) {
+              $0.write($1, as: PaperAccount.shape, in: $1.market.zone)
             }
           }
         }
       },
       makeAccount, closeAccount, resetAccount,
       reading(
-        "/v1/account", answer: .valuedAccount,
+        "/v1/account", answer: Portfolio.accountShape.schema,
         summary: "An account: its cash, and with it what it holds (equity)."
       ) { (routes, request) throws(Problem) in
         try await routes.valued(
           try await routes.service.account(request.account, of: request.identity))
       },
       reading(
-        "/v1/commands/{id}", answer: .pendingCommand, parameters: [Self.id(of: "command")],
+        "/v1/commands/{id}", answer: CommandProgress.shape.schema,
+        parameters: [Self.id(of: "command")],
         summary: "What became of a request that was answered with 202."
       ) { (routes, request) throws(Problem) in
         let (user, id) = (request.identity.userID, request.id)
@@ -91,7 +92,9 @@ extension TradingRoutes {
           throw Problem(
             .notFound, code: "unknown_command", title: "There is no command of this number.")
         }
-        return .own { text in text.object { $0.write(found) } }
+        return .own { text in
+          text.object { $0.write(CommandProgress(found), as: CommandProgress.shape) }
+        }
       },
     ]
   }
@@ -99,7 +102,8 @@ extension TradingRoutes {
   private var makeAccount: Route {
     .ofUser(
       "/v1/accounts", method: .post, summary: "Makes an account, empty; its currency follows.",
-      scope: .trade, status: .created, answer: .paperAccount, body: AccountBody.schema,
+      scope: .trade, status: .created, answer: PaperAccount.shape.schema,
+      body: AccountBody.schema,
       problems: [.conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable]
     ) { (request) throws(Problem) in
       let body = try request.body(AccountBody.self)
@@ -112,7 +116,7 @@ extension TradingRoutes {
           .create(named: body.name, market: market)
       }
       return .own(.created, location: "/v1/account?account=\(account.id)") { text in
-        text.object { $0.write(account) }
+        text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
       }
     }
   }
@@ -131,8 +135,8 @@ extension TradingRoutes {
 
   private var resetAccount: Route {
     command(
-      "/v1/accounts/{id}/reset", method: .post, status: .created, answer: .paperAccount,
-      parameters: [Self.id(of: "account")],
+      "/v1/accounts/{id}/reset", method: .post, status: .created,
+      answer: PaperAccount.shape.schema, parameters: [Self.id(of: "account")],
       summary: "Closes an account and makes another one, empty, of its name and market."
     ) { (routes, request) throws(Problem) in
       let (name, market) = try await routes.identity(of: request)
@@ -146,7 +150,7 @@ extension TradingRoutes {
           return try accounts.create(named: name, market: market)
         }
         return .own(.created, location: "/v1/account?account=\(account.id)") { text in
-          text.object { $0.write(account) }
+          text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
         }
       }
     }
@@ -170,11 +174,8 @@ extension TradingRoutes {
   ) async throws(Problem) -> Answer {
     let portfolio = try await service.portfolio(of: account)
     return .own(status, location: location) { text in
-      text.object { answer in
-        answer.member("account") { $0.object { $0.write(portfolio.account) } }
-        answer.member("marketValue") { $0.decimal(portfolio.value) }
-        answer.member("equity") { $0.decimal(portfolio.equity) }
-        answer.member("stale") { $0.boolean(portfolio.isStale) }
+      text.object {
+        $0.write(portfolio, as: Portfolio.accountShape, in: account.market.zone)
       }
     }
   }
@@ -184,7 +185,8 @@ extension TradingRoutes {
   var money: [Route] {
     [
       command(
-        "/v1/account/deposits", method: .post, status: .created, answer: .paperAccount,
+        "/v1/account/deposits", method: .post, status: .created,
+        answer: PaperAccount.shape.schema,
         body: MoneyBody.schema([.init("type", .choice(MoneyBody.types.map(\.key)))]),
         parameters: [Self.account], summary: "Pays money in, at once. The answer is the account."
       ) { (routes, request) throws(Problem) in
@@ -200,8 +202,8 @@ extension TradingRoutes {
           of: request)
       },
       command(
-        "/v1/account/withdrawals", method: .post, status: .created, answer: .paperAccount,
-        body: MoneyBody.schema(), parameters: [Self.account],
+        "/v1/account/withdrawals", method: .post, status: .created,
+        answer: PaperAccount.shape.schema, body: MoneyBody.schema(), parameters: [Self.account],
         summary: "Pays money out. What is frozen for orders stays."
       ) { (routes, request) throws(Problem) in
         let body = try request.body(MoneyBody.self)
@@ -211,9 +213,7 @@ extension TradingRoutes {
       },
       reading(
         "/v1/account/transactions",
-        answer: .object([
-          .init("transactions", .array(of: .transaction)), .init("nextCursor", .optionalString),
-        ]),
+        answer: .page("transactions", of: TransactionLogRow.shape),
         parameters: [Self.account, MarketRoutes.limit(Self.rowsMax), MarketRoutes.cursor],
         summary: "The account's log, newest first: deposit, withdrawal, Buy-Order, Sell-Order, "
           + "Auto-Buy, dividend, bonus, reversal. Amounts are signed as its cash changed."
@@ -228,7 +228,7 @@ extension TradingRoutes {
     return try await answer(command, of: request, in: id) { (_) async throws(Problem) in
       let account = try await service.account(id, of: request.identity)
       return .own(.created, location: "/v1/account/transactions?account=\(id)") { text in
-        text.object { $0.write(account) }
+        text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
       }
     }
   }
@@ -248,27 +248,11 @@ extension TradingRoutes {
     let next = rows.count > limit ? Cursor.text(rows[limit - 1].sequence, of: name) : nil
     return .own { text in
       text.object { answer in
-        answer.member("transactions") { list in
-          list.array { list in
-            for row in rows.prefix(limit) {
-              list.object { $0.write(row, zone: account.market.zone) }
-            }
-          }
-        }
+        answer.list(
+          "transactions", of: rows.prefix(limit), as: TransactionLogRow.shape,
+          in: account.market.zone)
         answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
       }
     }
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func write(_ command: CommandRecord) {
-    let state = command.outcome.map { $0.isDone ? "done" : "refused" } ?? "pending"
-    member("id") { $0.string(String(command.id)) }
-    member("account") { $0.string(String(command.accountID)) }
-    member("kind") { $0.string(command.kind) }
-    member("state") { $0.string(state) }
-    member("sentAt") { $0.moment(command.sentAt, in: .utc) }
-    member("answer") { $0.optional(command.outcome?.answer) { $0.string($1) } }
   }
 }

@@ -11,7 +11,7 @@ extension TradingRoutes {
   var orders: [Route] {
     [
       reading(
-        "/v1/orders", answer: .orderPage,
+        "/v1/orders", answer: Self.orderPage,
         parameters: [
           Self.account,
           Parameter(
@@ -25,16 +25,18 @@ extension TradingRoutes {
           + "the reason."
       ) { (routes, request) throws(Problem) in try await routes.list(request) },
       reading(
-        "/v1/orders/{id}", answer: .orderDetails, parameters: [Self.id(of: "order")],
+        "/v1/orders/{id}", answer: OrderDetails.shape.schema,
+        parameters: [Self.id(of: "order")],
         summary: "An order with its fills, what each follows from, and what happened to it."
       ) { (routes, request) throws(Problem) in try await routes.details(request) },
       command(
-        "/v1/orders", method: .post, status: .created, answer: .order, body: OrderBody.schema,
-        parameters: [Self.account],
+        "/v1/orders", method: .post, status: .created, answer: ListedOrder.shape.schema,
+        body: OrderBody.schema, parameters: [Self.account],
         summary: "Places an order. The answer is the order as the broker accepted it."
       ) { (routes, request) throws(Problem) in try await routes.place(request) },
       command(
-        "/v1/orders/{id}", method: .delete, answer: .order, parameters: [Self.id(of: "order")],
+        "/v1/orders/{id}", method: .delete, answer: ListedOrder.shape.schema,
+        parameters: [Self.id(of: "order")],
         summary: "Cancels an order; in the minutes that allow none it waits (pending_cancel)."
       ) { (routes, request) throws(Problem) in
         let order = try await routes.service.order(request.id, of: request.identity).order
@@ -42,8 +44,8 @@ extension TradingRoutes {
           .cancel(order: order.id), of: request, in: order.account)
       },
       command(
-        "/v1/orders/{id}", method: .patch, answer: .order, body: OrderChangeBody.schema,
-        parameters: [Self.id(of: "order")],
+        "/v1/orders/{id}", method: .patch, answer: ListedOrder.shape.schema,
+        body: OrderChangeBody.schema, parameters: [Self.id(of: "order")],
         summary: "Replaces an order by a new one, the answer. What is not named stays."
       ) { (routes, request) throws(Problem) in
         let change = try request.body(OrderChangeBody.self).change()
@@ -53,6 +55,11 @@ extension TradingRoutes {
       },
     ]
   }
+
+  private static let orderPage = Schema.object([
+    .init("orders", .array(of: ListedOrder.shape.schema)), .init("page", .integer),
+    .init("limit", .integer), .init("total", .integer),
+  ])
 
   private func place(_ request: UserRequest) async throws(Problem) -> Answer {
     let body = try request.body(OrderBody.self)
@@ -69,9 +76,9 @@ extension TradingRoutes {
   ) async throws(Problem) -> Answer {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in
       let record = try await service.order(id, of: request.identity)
-      let state = service.memory.state
+      let order = ListedOrder(record, in: service.memory.state)
       return .own(status, location: status == .created ? "/v1/orders/\(id)" : nil) { text in
-        text.object { $0.write(record, in: state) }
+        text.object { $0.write(order, as: ListedOrder.shape, in: order.zone) }
       }
     }
   }
@@ -94,10 +101,8 @@ extension TradingRoutes {
     let state = service.memory.state
     return .own { text in
       text.object { answer in
-        answer.member("orders") { list in
-          list.array { list in
-            for record in records { list.object { $0.write(record, in: state) } }
-          }
+        answer.list("orders", of: records.map { ListedOrder($0, in: state) }) {
+          $0.write($1, as: ListedOrder.shape, in: $1.zone)
         }
         answer.member("page") { $0.integer(page) }
         answer.member("limit") { $0.integer(limit) }
@@ -112,26 +117,10 @@ extension TradingRoutes {
     let (fills, events) = try await service.orders(of: request.identity) {
       (table) throws(AppStoreError) in (try table.fills(of: id), try table.events(of: id))
     }
-    let state = service.memory.state
-    let zone = ListedStock(record.order.symbol, in: state).zone
+    let details = OrderDetails(
+      order: ListedOrder(record, in: service.memory.state), fills: fills, events: events)
     return .own { text in
-      text.object { answer in
-        answer.member("order") { $0.object { $0.write(record, in: state) } }
-        answer.member("fills") { list in
-          list.array { list in for fill in fills { list.object { $0.write(fill, zone: zone) } } }
-        }
-        answer.member("events") { list in
-          list.array { list in
-            for event in events {
-              list.object { row in
-                row.member("sequence") { $0.integer(Int64(event.sequence)) }
-                row.member("kind") { $0.string(event.kind) }
-                row.member("at") { $0.moment(event.at, in: zone) }
-              }
-            }
-          }
-        }
-      }
+      text.object { $0.write(details, as: OrderDetails.shape, in: details.order.zone) }
     }
   }
 }

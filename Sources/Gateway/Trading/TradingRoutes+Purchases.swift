@@ -12,8 +12,8 @@ extension TradingRoutes {
       reading(
         "/v1/queue-purchases",
         answer: .object([
-          .init("queuePurchases", .array(of: .queuePurchase)), .init("page", .integer),
-          .init("limit", .integer),
+          .init("queuePurchases", .array(of: ListedPurchase.shape.schema)),
+          .init("page", .integer), .init("limit", .integer),
         ]),
         parameters: [
           Self.account,
@@ -27,8 +27,9 @@ extension TradingRoutes {
           + "often less."
       ) { (routes, request) throws(Problem) in try await routes.listPurchases(request) },
       command(
-        "/v1/queue-purchases", method: .post, status: .created, answer: .queuePurchase,
-        body: QueuePurchaseBody.schema, parameters: [Self.account],
+        "/v1/queue-purchases", method: .post, status: .created,
+        answer: ListedPurchase.shape.schema, body: QueuePurchaseBody.schema,
+        parameters: [Self.account],
         summary: "Arms a purchase: with any of its triggers it becomes a limit order at limit-up."
       ) { (routes, request) throws(Problem) in
         let body = try request.body(QueuePurchaseBody.self)
@@ -42,13 +43,13 @@ extension TradingRoutes {
           .arm(purchase), of: request, in: account.id, status: .created)
       },
       reading(
-        "/v1/queue-purchases/{id}", answer: .queuePurchase,
+        "/v1/queue-purchases/{id}", answer: ListedPurchase.shape.schema,
         parameters: [Self.id(of: "queue purchase")], summary: "One queue purchase."
       ) { (routes, request) throws(Problem) in
         try await routes.answerPurchase(request.id, of: request)
       },
       command(
-        "/v1/queue-purchases/{id}", method: .delete, answer: .queuePurchase,
+        "/v1/queue-purchases/{id}", method: .delete, answer: ListedPurchase.shape.schema,
         parameters: [Self.id(of: "queue purchase")],
         summary: "Disarms a purchase; an order that it became is cancelled as an order."
       ) { (routes, request) throws(Problem) in
@@ -89,9 +90,10 @@ extension TradingRoutes {
   ) async throws(Problem) -> Answer {
     let purchase = try await purchase(id, of: request.identity)
     let orders = try await orders(of: [purchase], for: request.identity)
-    let state = service.memory.state
+    let listed = ListedPurchase(
+      purchase, order: orders[purchase.id], in: service.memory.state)
     return .own(status, location: location) { text in
-      text.object { $0.write(purchase, order: orders[purchase.id], in: state) }
+      text.object { $0.write(listed, as: ListedPurchase.shape, in: listed.zone) }
     }
   }
 
@@ -120,65 +122,15 @@ extension TradingRoutes {
     }
     let orders = try await orders(of: purchases, for: request.identity)
     let state = service.memory.state
+    let listed = purchases.map { ListedPurchase($0, order: orders[$0.id], in: state) }
     return .own { text in
       text.object { answer in
-        answer.member("queuePurchases") { list in
-          list.array { list in
-            for purchase in purchases {
-              list.object { $0.write(purchase, order: orders[purchase.id], in: state) }
-            }
-          }
+        answer.list("queuePurchases", of: listed) {
+          $0.write($1, as: ListedPurchase.shape, in: $1.zone)
         }
         answer.member("page") { $0.integer(page) }
         answer.member("limit") { $0.integer(limit) }
       }
-    }
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func write(
-    _ purchase: QueuePurchaseRecord, order: OrderRecord?, in state: MarketState
-  ) {
-    let known = ListedStock(purchase.symbol, in: state)
-    let stock = known.stock
-    let place = order.map { QueuePlace($0, stock: stock) } ?? QueuePlace(joiningLimitUpOf: stock)
-    member("id") { $0.string(String(purchase.id)) }
-    member("account") { $0.string(String(purchase.accountID)) }
-    member("stockSymbol") { $0.string(purchase.symbol.description) }
-    member("name") { $0.optional(known.series?.name) { $0.string($1) } }
-    member("quantity") { $0.decimal(purchase.quantity) }
-    member("triggers") { list in
-      list.array { list in
-        for trigger in purchase.terms.triggers {
-          list.object { QueueTrigger.write(trigger, to: &$0) }
-        }
-      }
-    }
-    member("window") { $0.optional(purchase.terms.window) { $0.write(window: $1) } }
-    member("carriesOver") { $0.boolean(purchase.terms.carriesOver) }
-    member("state") { $0.string(purchase.state) }
-    member("reason") { $0.optional(purchase.reason) { $0.string($1) } }
-    member("changedAt") { $0.moment(purchase.changedAt, in: known.zone) }
-    member("currentPrice") { $0.optional(stock?.currentPrice?.value) { $0.decimal($1) } }
-    member("limitUp") { $0.optional(stock?.limitUp?.value) { $0.decimal($1) } }
-    member("aheadAtMost") { $0.optional(place.aheadMax) { $0.decimal($1) } }
-    member("behindAtLeast") { $0.optional(place.behindMin) { $0.decimal($1) } }
-    member("certain") { $0.decimal(order?.filled ?? .zero) }
-    member("possible") { $0.optional(order?.possible) { $0.decimal($1) } }
-    member("order") { text in
-      text.optional(order) { text, order in text.object { $0.write(order, in: state) } }
-    }
-  }
-
-  private mutating func write(window: Range<Int32>) {
-    func clock(_ second: Int32) -> String {
-      [second / 3_600, second / 60 % 60].map { $0 < 10 ? "0\($0)" : String($0) }
-        .joined(separator: ":")
-    }
-    object { ends in
-      ends.member("from") { $0.string(clock(window.lowerBound)) }
-      ends.member("to") { $0.string(clock(window.upperBound)) }
     }
   }
 }

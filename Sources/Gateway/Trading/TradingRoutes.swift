@@ -53,8 +53,8 @@ package struct TradingRoutes: Sendable {
   ) -> Route {
     .ofUser(
       path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
-      status: status, answer: answer, others: [DeclaredAnswer(.accepted, schema: .pendingCommand)],
-      body: body,
+      status: status, answer: answer,
+      others: [DeclaredAnswer(.accepted, schema: CommandProgress.shape.schema)], body: body,
       problems: [
         .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
       ]
@@ -79,13 +79,10 @@ package struct TradingRoutes: Sendable {
       return whole
     }
     var answer = Answer.own(.accepted, location: "/v1/commands/\(sent.id)") { text in
-      text.object { command in
-        command.member("id") { $0.string(String(sent.id)) }
-        command.member("account") { $0.string(String(account)) }
-        command.member("kind") { $0.string(request.kind) }
-        command.member("state") { $0.string(sent.isDone ? "done" : "pending") }
-        command.member("answer") { $0.null() }
-      }
+      let command = CommandProgress(
+        id: sent.id, account: account, kind: request.kind,
+        state: sent.isDone ? "done" : "pending")
+      text.object { $0.write(command, as: CommandProgress.shape) }
     }
     answer.headers[.retryAfter] = "1"
     return answer
@@ -100,7 +97,7 @@ package struct TradingRoutes: Sendable {
   private var portfolios: [Route] {
     [
       reading(
-        "/v1/portfolio", answer: .portfolio,
+        "/v1/portfolio", answer: ListedPortfolio.shape.schema,
         summary: "What an account holds, at the prices in the gateway's memory. averagePrice is "
           + "what was paid for a share since there was none, without fees. exUnbooked: the "
           + "exchange's reference price is not yesterday's close, so that a dividend or bonus is "
@@ -108,14 +105,18 @@ package struct TradingRoutes: Sendable {
       ) { (routes, request) throws(Problem) in
         let account = try await routes.service.account(request.account, of: request.identity)
         let state = routes.service.memory.state
-        let portfolio = try await routes.service.portfolio(of: account, in: state)
-        return .own { text in text.object { $0.write(portfolio, in: state) } }
+        let portfolio = ListedPortfolio(
+          portfolio: try await routes.service.portfolio(of: account, in: state), state: state)
+        return .own { text in
+          text.object { $0.write(portfolio, as: ListedPortfolio.shape, in: portfolio.zone) }
+        }
       },
       setTriggers,
       reading(
         "/v1/portfolio/history",
         answer: .object([
-          .init("account", .paperAccount), .init("days", .array(of: .portfolioDay)),
+          .init("account", PaperAccount.shape.schema),
+          .init("days", .array(of: PortfolioDay.shape.schema)),
         ]),
         parameters: [
           Self.account,
@@ -133,10 +134,10 @@ package struct TradingRoutes: Sendable {
           of: account, from: today.advanced(by: -back), through: today)
         return .own { text in
           text.object { answer in
-            answer.member("account") { $0.object { $0.write(account) } }
-            answer.member("days") { list in
-              list.array { list in for day in days { list.object { $0.write(day) } } }
+            answer.member("account") {
+              $0.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
             }
+            answer.list("days", of: days, as: PortfolioDay.shape)
           }
         }
       },
@@ -164,15 +165,5 @@ package struct TradingRoutes: Sendable {
       }
       return .done
     }
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func write(_ day: PortfolioDay) {
-    member("day") { $0.day(day.day) }
-    member("cash") { $0.decimal(day.cash) }
-    member("marketValue") { $0.decimal(day.value) }
-    member("value") { $0.decimal(day.equity) }
-    member("profit") { $0.decimal(day.profit) }
   }
 }

@@ -329,7 +329,7 @@ extension JSONWriter {
     member("extended_hours") { $0.boolean(false) }
     member("candled") { ours in
       ours.object { ours in
-        ours.write(placeOf: record, stock: known.stock)
+        ours.write(QueueStanding(record, stock: known.stock), as: QueueStanding.shape)
         if let refused { ours.write(refusal: refused.answer) }
       }
     }
