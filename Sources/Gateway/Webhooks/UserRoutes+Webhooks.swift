@@ -8,21 +8,22 @@ extension UserRoutes {
     [
       route(
         .get, path: "/v1/webhooks",
-        answer: .object([.init("webhooks", .array(of: Self.webhook))]),
+        answer: .object([.init("webhooks", .array(of: Webhook.shape.schema))]),
         summary: "The user's webhooks, and how their deliveries went."
       ) { (routes, request) throws(Problem) in try await routes.webhooks(request) },
       route(
-        .post, path: "/v1/webhooks", status: .created, answer: Self.made, body: Self.address,
+        .post, path: "/v1/webhooks", status: .created, answer: MadeWebhook.shape.schema,
+        body: Self.address,
         summary: "Makes a webhook: from now on each notification is sent to its URL, signed as "
           + "Standard Webhooks has it. The secret is shown this once.",
         problems: [.conflict]
       ) { (routes, request) throws(Problem) in try await routes.makeWebhook(request) },
       route(
-        .get, path: "/v1/webhooks/{id}", answer: Self.webhook, summary: "One webhook.",
+        .get, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, summary: "One webhook.",
         problems: [.notFound]
       ) { (routes, request) throws(Problem) in try await routes.webhook(request) },
       route(
-        .put, path: "/v1/webhooks/{id}", answer: Self.webhook, body: Self.address,
+        .put, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, body: Self.address,
         summary: "Gives a webhook another URL, or the same; one that is disabled is enabled again, "
           + "and gets what it missed.",
         problems: [.notFound, .conflict]
@@ -35,27 +36,13 @@ extension UserRoutes {
   }
 
   private static let address = Schema.object([.init("url", .matching(WebhookRule.pattern))])
-  private static let members: [Schema.Member] = [
-    .init("id", .string), .init("url", .string), .init("state", .choice(["active", "disabled"])),
-    .init("createdAt", .moment), .init("lastDeliveredAt", .nullable(.moment)),
-    .init("failures", .integer), .init("lastError", .optionalString),
-    .init("retryAt", .nullable(.moment)), .init("disabledAt", .nullable(.moment)),
-  ]
-  private static let webhook = Schema.named("Webhook", .object(members))
-  private static let made = Schema.object(members + [.init("secret", .string)])
 
   // MARK: Answers
 
   private func webhooks(_ request: UserRequest) async throws(Problem) -> Answer {
     let webhooks = try await change(request) { (table) throws(AppStoreError) in try table.all() }
     return .own { writer in
-      writer.object { object in
-        object.member("webhooks") { member in
-          member.array { array in
-            for webhook in webhooks { array.object { webhook.writeMembers(to: &$0) } }
-          }
-        }
-      }
+      writer.object { $0.list("webhooks", of: webhooks, as: Webhook.shape, in: .shanghai) }
     }
   }
 
@@ -67,7 +54,7 @@ extension UserRoutes {
       }
       return found
     }
-    return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
+    return answer(webhook)
   }
 
   private func makeWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -78,10 +65,14 @@ extension UserRoutes {
       try table.create(url: url, secret: secret.bytes)
     }
     return .own(.created, location: "/v1/webhooks/\(webhook.id)") { writer in
-      writer.object { object in
-        webhook.writeMembers(to: &object)
-        object.member("secret") { $0.string(secret.reveal()) }
-      }
+      let made = MadeWebhook(webhook: webhook, secret: secret.reveal())
+      writer.object { $0.write(made, as: MadeWebhook.shape, in: .shanghai) }
+    }
+  }
+
+  private func answer(_ webhook: Webhook) -> Answer {
+    .own { writer in
+      writer.object { $0.write(webhook, as: Webhook.shape, in: .shanghai) }
     }
   }
 
@@ -90,7 +81,7 @@ extension UserRoutes {
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
     }
-    return .own { writer in writer.object { webhook.writeMembers(to: &$0) } }
+    return answer(webhook)
   }
 
   private func deleteWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -126,15 +117,28 @@ extension UserRoutes {
 }
 
 extension Webhook {
-  fileprivate func writeMembers(to object: inout JSONWriter) {
-    object.member("id") { $0.string(String(id)) }
-    object.member("url") { $0.string(url) }
-    object.member("state") { $0.string(disabledAt == nil ? "active" : "disabled") }
-    object.member("createdAt") { $0.string(createdAt.description) }
-    object.member("lastDeliveredAt") { $0.optional(deliveredAt) { $0.string($1.description) } }
-    object.member("failures") { $0.integer(Int64(failures)) }
-    object.member("lastError") { $0.optional(lastError) { $0.string($1) } }
-    object.member("retryAt") { $0.optional(retryAt) { $0.string($1.description) } }
-    object.member("disabledAt") { $0.optional(disabledAt) { $0.string($1.description) } }
-  }
+  fileprivate static let shape = Shape<Webhook>(
+    "Webhook",
+    fields: [
+      .string("id") { String($0.id) },
+      .string("url") { $0.url },
+      .choice("state", of: ["active", "disabled"]) { $0.disabledAt == nil ? "active" : "disabled" },
+      .moment("createdAt") { $0.createdAt },
+      .optionalMoment("lastDeliveredAt") { $0.deliveredAt },
+      .integer("failures") { Int64($0.failures) },
+      .optionalString("lastError") { $0.lastError },
+      .optionalMoment("retryAt") { $0.retryAt },
+      .optionalMoment("disabledAt") { $0.disabledAt },
+    ])
+}
+
+/// A webhook with its secret, as its making alone shows it.
+private struct MadeWebhook: Sendable {
+  let webhook: Webhook
+  let secret: String
+
+  static let shape = Shape<MadeWebhook>(
+    fields: Webhook.shape.partFields(of: MadeWebhook.self) { $0.webhook } + added)
+
+  private static let added: [Shape<MadeWebhook>.Field] = [.string("secret") { $0.secret }]
 }
