@@ -39,16 +39,16 @@ extension UserRoutes {
     [
       route(
         .get, path: "/v1/watchlists",
-        answer: .object([.init("watchlists", .array(of: Self.watchlist))]),
+        answer: .object([.init("watchlists", .array(of: Watchlist.shape.schema))]),
         summary: "The user's watchlists, in order, with their symbols."
       ) { (routes, request) throws(Problem) in try await routes.watchlists(request) },
       route(
-        .post, path: "/v1/watchlists", status: .created, answer: Self.watchlist, body: Self.name,
-        summary: "Makes a watchlist.", problems: [.conflict]
+        .post, path: "/v1/watchlists", status: .created, answer: Watchlist.shape.schema,
+        body: Self.name, summary: "Makes a watchlist.", problems: [.conflict]
       ) { (routes, request) throws(Problem) in try await routes.makeWatchlist(request) },
       route(
-        .get, path: "/v1/watchlists/{id}", answer: Self.watchlist, summary: "One watchlist.",
-        problems: [.notFound]
+        .get, path: "/v1/watchlists/{id}", answer: Watchlist.shape.schema,
+        summary: "One watchlist.", problems: [.notFound]
       ) { (routes, request) throws(Problem) in try await routes.watchlist(request) },
       route(
         .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
@@ -64,7 +64,8 @@ extension UserRoutes {
   private var ofSymbols: [Route] {
     [
       route(
-        .put, path: "/v1/watchlists/{id}/symbols", answer: Self.watchlist, body: Self.symbols,
+        .put, path: "/v1/watchlists/{id}/symbols", answer: Watchlist.shape.schema,
+        body: Self.symbols,
         summary: "Makes these all its symbols, in this order: each a string, or an object with "
           + "symbol, low and high. A bare string keeps the triggers.",
         problems: [.notFound, .conflict]
@@ -111,18 +112,6 @@ extension UserRoutes {
     .init("ticket", .string), .init("expiresInSeconds", .integer),
   ])
   private static let name = Schema.object([.init("name", .text(charactersMax: 64))])
-  private static let watchlist = Schema.named(
-    "Watchlist",
-    .object([
-      .init("id", .string), .init("name", .string),
-      .init(
-        "symbols",
-        .array(
-          of: .object([
-            .init("symbol", .string), .init("low", .decimal, isRequired: false),
-            .init("high", .decimal, isRequired: false),
-          ]))),
-    ]))
   private static let symbols = Schema.object([
     .init(
       "symbols",

@@ -73,11 +73,7 @@ package struct UserRoutes: Sendable {
   func watchlists(_ request: UserRequest) async throws(Problem) -> Answer {
     let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
     return .own { writer in
-      writer.object { object in
-        object.member("watchlists") { member in
-          member.array { array in for list in lists { list.write(to: &array) } }
-        }
-      }
+      writer.object { $0.list("watchlists", of: lists, as: Watchlist.shape) }
     }
   }
 
@@ -86,7 +82,7 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.watchlist(id)
     }
-    return .own { list.write(to: &$0) }
+    return answer(list)
   }
 
   func makeWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -94,7 +90,7 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
     }
-    return .own(.created, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
+    return answer(list, status: .created, location: "/v1/watchlists/\(list.id)")
   }
 
   func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -138,7 +134,7 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.replaceItems(of: id, with: order)
     }
-    return .own { list.write(to: &$0) }
+    return answer(list)
   }
 
   func putSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -161,6 +157,14 @@ package struct UserRoutes: Sendable {
     try await change(request) { (table) throws(AppStoreError) in try table.remove(symbol, from: id)
     }
     return .done
+  }
+
+  private func answer(
+    _ list: Watchlist, status: HTTPResponse.Status = .ok, location: String? = nil
+  ) -> Answer {
+    .own(status, location: location) { writer in
+      writer.object { $0.write(list, as: Watchlist.shape) }
+    }
   }
 
   // MARK: Shared
@@ -269,23 +273,20 @@ private struct SymbolsBody: Decodable {
 }
 
 extension Watchlist {
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.object { object in
-      object.member("id") { $0.string(String(id)) }
-      object.member("name") { $0.string(name) }
-      object.member("symbols") { member in
-        member.array { array in for item in items { item.write(to: &array) } }
-      }
-    }
-  }
+  static let shape = Shape<Watchlist>(
+    "Watchlist",
+    fields: [
+      .string("id") { String($0.id) },
+      .string("name") { $0.name },
+      .objects("symbols", as: WatchlistItem.shape) { $0.items },
+    ])
 }
 
 extension WatchlistItem {
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.object { object in
-      object.member("symbol") { $0.string(symbol.description) }
-      if let low = triggers.low { object.member("low") { $0.decimal(low) } }
-      if let high = triggers.high { object.member("high") { $0.decimal(high) } }
-    }
-  }
+  fileprivate static let shape = Shape<WatchlistItem>(
+    fields: [
+      .string("symbol") { $0.symbol.description },
+      .decimal("low") { $0.triggers.low ?? .zero }.present { $0.triggers.low != nil },
+      .decimal("high") { $0.triggers.high ?? .zero }.present { $0.triggers.high != nil },
+    ])
 }
