@@ -7,72 +7,95 @@ import PaperTrading
 
 extension InboxItem {
   /// As the inbox and webhooks show it.
-  func write(to writer: inout JSONWriter) {
-    writer.object { object in
-      writeMembers(to: &object)
-      object.member("readAt") { $0.optional(readAt) { $0.string($1.description) } }
-    }
+  func writeWhole(to object: inout JSONWriter) {
+    writeMembers(to: &object)
+    object.member("readAt") { $0.optional(readAt) { $0.string($1.description) } }
   }
 
   /// As streams show it.
   func writeMembers(to object: inout JSONWriter) {
     object.member("id") { $0.string(String(id)) }
     switch content {
-    case .alert(let alert): alert.writeMembers(to: &object)
-    case .trading(let notice): notice.writeMembers(to: &object)
+    case .alert(let alert): object.write(alert, as: AlertNotification.shape, in: .shanghai)
+    case .trading(let notice): object.write(notice, as: TradingNotice.shape, in: .shanghai)
     }
     object.member("at") { $0.string(storedAt.description) }
+  }
+
+  static let schema = Schema.either(
+    .named("AlertNotification", .object(members(AlertNotification.shape.members))),
+    .named("TradingNotification", .object(members(TradingNotice.shape.members))))
+
+  private static func members(_ content: [Schema.Member]) -> [Schema.Member] {
+    [.init("id", .string)] + content
+      + [.init("at", .moment), .init("readAt", .nullable(.moment))]
   }
 }
 
 extension AlertNotification {
-  fileprivate func writeMembers(to object: inout JSONWriter) {
-    object.member("kind") { $0.string(withdraws == nil ? "fired" : "withdrawn") }
-    object.member("alertId") { $0.string(String(alertID)) }
-    object.member("stockSymbol") { $0.optional(subject.symbol) { $0.string($1.description) } }
-    object.member("source") { $0.string(subject.source) }
-    object.member("condition") { $0.string(condition.rawValue) }
-    object.member("threshold") { $0.optional(threshold) { $0.decimal($1) } }
-    object.member("withdraws") { $0.optional(withdraws) { $0.string(String($1)) } }
-    object.member("tradingDay") { $0.day(day) }
-    object.member("basis") { $0.string(evidence.basis.rawValue) }
-    object.member("value") { $0.optional(evidence.value) { $0.decimal($1) } }
-    object.member("epoch") { $0.integer(position.epoch) }
-    object.member("seq") { $0.integer(position.seq) }
-    object.member("observedAt") { $0.string(position.at.description) }
-  }
+  fileprivate static let shape = Shape<AlertNotification>(
+    fields: [
+      .choice("kind", of: ["fired", "withdrawn"]) { $0.withdraws == nil ? "fired" : "withdrawn" },
+      .string("alertId") { String($0.alertID) },
+      .optionalString("stockSymbol") { $0.subject.symbol?.description },
+      .string("source") { $0.subject.source },
+      .choice("condition", of: AlertCondition.names) { $0.condition.rawValue },
+      .optionalDecimal("threshold") { $0.threshold },
+      .optionalString("withdraws") { $0.withdraws.map { String($0) } },
+      .day("tradingDay") { $0.day },
+      .string("basis") { $0.evidence.basis.rawValue },
+      .optionalDecimal("value") { $0.evidence.value },
+      .integer("epoch") { $0.position.epoch },
+      .integer("seq") { $0.position.seq },
+      .moment("observedAt") { $0.position.at },
+    ])
 }
 
 extension TradingNotice {
-  fileprivate func writeMembers(to object: inout JSONWriter) {
-    object.member("kind") { $0.string(kind.rawValue) }
-    object.member("event") { $0.string(event.rawValue) }
-    object.member("account") { $0.string(String(accountID)) }
-    object.member("stockSymbol") { $0.optional(symbol) { $0.string($1.description) } }
-    object.member("order") { $0.optional(orderID) { $0.string(String($1)) } }
-    object.member("queuePurchase") { $0.optional(purchaseID) { $0.string(String($1)) } }
-    object.member("side") { $0.optional(side) { $0.string($1.name) } }
-    object.member("quantity") { $0.optional(quantity) { $0.decimal($1) } }
-    object.member("filledQuantity") { $0.optional(filled) { $0.decimal($1) } }
-    object.member("total") { $0.optional(turnover) { $0.decimal($1) } }
-    object.member("reason") { $0.optional(reason) { $0.string($1) } }
-    object.member("tradingDay") { $0.day(day) }
-    object.member("observedAt") { $0.string(at.description) }
-  }
+  fileprivate static let shape = Shape<TradingNotice>(
+    fields: [
+      .choice("kind", of: kinds) { $0.kind.rawValue },
+      .choice("event", of: events) { $0.event.rawValue },
+      .string("account") { String($0.accountID) },
+      .optionalString("stockSymbol") { $0.symbol?.description },
+      .optionalString("order") { $0.orderID.map { String($0) } },
+      .optionalString("queuePurchase") { $0.purchaseID.map { String($0) } },
+      .init("side", schema: .nullable(.choice(sides))) { text, notice, _ in
+        text.optional(notice.side) { $0.string($1.name) }
+      },
+      .optionalDecimal("quantity") { $0.quantity },
+      .optionalDecimal("filledQuantity") { $0.filled },
+      .optionalDecimal("total") { $0.turnover },
+      .optionalString("reason") { $0.reason },
+      .day("tradingDay") { $0.day },
+      .moment("observedAt") { $0.at },
+    ])
+
+  private static let kinds: [String] = Kind.allCases.map(\.rawValue)
+  private static let events: [String] = Event.allCases.map(\.rawValue)
+  private static let sides: [String] = Side.allCases.map(\.name)
 }
 
 extension Alert {
-  func write(to writer: inout JSONWriter) {
-    writer.object { object in
-      object.member("id") { $0.string(String(id)) }
-      object.member("stockSymbol") { $0.optional(symbol) { $0.string($1.description) } }
-      object.member("source") { $0.string(source) }
-      object.member("condition") { $0.string(condition.rawValue) }
-      object.member("threshold") { $0.optional(threshold) { $0.decimal($1) } }
-      object.member("repeat") { $0.string(repeats.rawValue) }
-      object.member("state") { $0.string(isArmed ? "armed" : "fired") }
-      object.member("revision") { $0.integer(Int64(revision)) }
-      object.member("armedAt") { $0.string(arming.at.description) }
-    }
-  }
+  static let shape = Shape<Alert>(
+    "Alert",
+    fields: [
+      .string("id") { String($0.id) },
+      .optionalString("stockSymbol") { $0.symbol?.description },
+      .string("source") { $0.source },
+      .choice("condition", of: AlertCondition.names) { $0.condition.rawValue },
+      .optionalDecimal("threshold") { $0.threshold },
+      .choice("repeat", of: Repeats.names) { $0.repeats.rawValue },
+      .choice("state", of: ["armed", "fired"]) { $0.isArmed ? "armed" : "fired" },
+      .integer("revision") { Int64($0.revision) },
+      .moment("armedAt") { $0.arming.at },
+    ])
+}
+
+extension AlertCondition {
+  fileprivate static let names: [String] = allCases.map(\.rawValue)
+}
+
+extension Alert.Repeats {
+  static let names: [String] = allCases.map(\.rawValue)
 }

@@ -1,23 +1,23 @@
 import Alerts
 import AppStore
 import HTTPTypes
-import PaperTrading
 
 /// The routes of alerts and of the inbox.
 extension UserRoutes {
   var ofAlerts: [Route] {
     [
       route(
-        .get, path: "/v1/alerts", answer: .object([.init("alerts", .array(of: Self.alert))]),
+        .get, path: "/v1/alerts",
+        answer: .object([.init("alerts", .array(of: Alert.shape.schema))]),
         summary: "The user's alerts, in the order they were made."
       ) { (routes, request) throws(Problem) in try await routes.alerts(request) },
       making(path: "/v1/alerts", summary: "Makes an alert, armed as its series stands now."),
       route(
-        .get, path: "/v1/alerts/{id}", answer: Self.alert, summary: "One alert.",
+        .get, path: "/v1/alerts/{id}", answer: Alert.shape.schema, summary: "One alert.",
         problems: [.notFound]
       ) { (routes, request) throws(Problem) in try await routes.alert(request) },
       route(
-        .put, path: "/v1/alerts/{id}", answer: Self.alert, body: Self.alertBody,
+        .put, path: "/v1/alerts/{id}", answer: Alert.shape.schema, body: Self.alertBody,
         summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict]
       ) { (routes, request) throws(Problem) in try await routes.replaceAlert(request) },
       route(
@@ -32,8 +32,8 @@ extension UserRoutes {
       route(
         .get, path: "/v1/notifications",
         answer: .object([
-          .init("alerts", .array(of: Self.alert), isRequired: false),
-          .init("notifications", .array(of: Self.notification)), .init("unread", .integer),
+          .init("alerts", .array(of: Alert.shape.schema), isRequired: false),
+          .init("notifications", .array(of: InboxItem.schema)), .init("unread", .integer),
           .init("nextCursor", .optionalString),
         ]),
         summary: "The inbox: what alerts fired, the newest first, and how many of all are unread. "
@@ -68,7 +68,7 @@ extension UserRoutes {
 
   private func making(path: String, summary: String) -> Route {
     route(
-      .post, path: path, status: .created, answer: Self.alert, body: Self.alertBody,
+      .post, path: path, status: .created, answer: Alert.shape.schema, body: Self.alertBody,
       summary: summary, problems: [.conflict]
     ) { (routes, request) throws(Problem) in try await routes.makeAlert(request) }
   }
@@ -82,48 +82,6 @@ extension UserRoutes {
 
   // MARK: Shapes
 
-  private static let conditions = Schema.choice(AlertCondition.allCases.map(\.rawValue))
-  private static let repeats = Schema.choice(Alert.Repeats.allCases.map(\.rawValue))
-
-  /// - Returns: what an alert and its notifications have in common.
-  private static let subject: [Schema.Member] = [
-    .init("stockSymbol", .optionalString), .init("source", .string),
-    .init("condition", conditions), .init("threshold", .optionalDecimal),
-  ]
-  private static let alert = Schema.named(
-    "Alert",
-    .object(
-      [.init("id", .string)] + subject + [
-        .init("repeat", repeats), .init("state", .choice(["armed", "fired"])),
-        .init("revision", .integer), .init("armedAt", .moment),
-      ]))
-  private static let notification = Schema.either(
-    .named(
-      "AlertNotification",
-      .object(
-        [
-          .init("id", .string), .init("kind", .choice(["fired", "withdrawn"])),
-          .init("alertId", .string),
-        ] + subject + [
-          .init("withdraws", .optionalString), .init("tradingDay", .day), .init("basis", .string),
-          .init("value", .optionalDecimal), .init("epoch", .integer), .init("seq", .integer),
-        ] + stored)),
-    .named(
-      "TradingNotification",
-      .object(
-        [
-          .init("id", .string), .init("kind", .choice(TradingNotice.Kind.allCases.map(\.rawValue))),
-          .init("event", .choice(TradingNotice.Event.allCases.map(\.rawValue))),
-          .init("account", .string), .init("stockSymbol", .optionalString),
-          .init("order", .optionalString), .init("queuePurchase", .optionalString),
-          .init("side", .nullable(.choice(Side.allCases.map(\.name)))),
-          .init("quantity", .optionalDecimal), .init("filledQuantity", .optionalDecimal),
-          .init("total", .optionalDecimal), .init("reason", .optionalString),
-          .init("tradingDay", .day),
-        ] + stored)))
-  private static let stored: [Schema.Member] = [
-    .init("observedAt", .moment), .init("at", .moment), .init("readAt", .nullable(.moment)),
-  ]
   private static let alertBody = Schema.either(
     .either(
       body([.above, .below, .volumeAbove]), body([.changePercentAbove, .changePercentBelow])),
@@ -136,7 +94,7 @@ extension UserRoutes {
   ) -> Schema {
     var members: [Schema.Member] = [
       .init(subject, .string), .init("condition", .choice(conditions.map(\.rawValue))),
-      .init("repeat", .nullable(repeats), isRequired: false),
+      .init("repeat", .nullable(.choice(Alert.Repeats.names)), isRequired: false),
     ]
     if let threshold = conditions[0].threshold {
       members.append(.init("threshold", .matching(threshold)))

@@ -13,11 +13,7 @@ extension UserRoutes {
       try table.all()
     }
     return .own { writer in
-      writer.object { object in
-        object.member("alerts") { member in
-          member.array { array in for alert in alerts { alert.write(to: &array) } }
-        }
-      }
+      writer.object { $0.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
     }
   }
 
@@ -26,7 +22,7 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.alert(id)
     }
-    return .own { alert.write(to: &$0) }
+    return answer(alert)
   }
 
   func makeAlert(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -34,7 +30,7 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.create(wanted)
     }
-    return .own(.created, location: "/v1/alerts/\(alert.id)") { alert.write(to: &$0) }
+    return answer(alert, status: .created, location: "/v1/alerts/\(alert.id)")
   }
 
   func replaceAlert(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -42,13 +38,21 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
     }
-    return .own { alert.write(to: &$0) }
+    return answer(alert)
   }
 
   func deleteAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = request.id
     try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
+  }
+
+  private func answer(
+    _ alert: Alert, status: HTTPResponse.Status = .ok, location: String? = nil
+  ) -> Answer {
+    .own(status, location: location) { writer in
+      writer.object { $0.write(alert, as: Alert.shape, in: .shanghai) }
+    }
   }
 
   @discardableResult
@@ -109,14 +113,8 @@ extension UserRoutes {
     let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
     return .own { writer in
       writer.object { object in
-        if let alerts {
-          object.member("alerts") { member in
-            member.array { array in for alert in alerts { alert.write(to: &array) } }
-          }
-        }
-        object.member("notifications") { member in
-          member.array { array in for row in shown { row.write(to: &array) } }
-        }
+        if let alerts { object.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
+        object.list("notifications", of: shown) { $1.writeWhole(to: &$0) }
         object.member("unread") { $0.integer(unread) }
         object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
       }

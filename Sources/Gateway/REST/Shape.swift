@@ -43,7 +43,7 @@ struct Shape<Value>: Sendable {
     return .named(name, .object(members))
   }
 
-  private var members: [Schema.Member] {
+  var members: [Schema.Member] {
     fields.map { field in
       Schema.Member(
         field.name.description, field.schema, isRequired: field.isPresent == nil)

@@ -183,7 +183,7 @@ package final class Webhooks: Sendable {
     _ delivery: PendingDelivery, to target: WebhookRule.Target
   ) -> HTTPRequest {
     var body = JSONWriter()
-    delivery.notification.write(to: &body)
+    body.object { delivery.notification.writeWhole(to: &$0) }
     // A receiver must not take a number that was given again for one that it has.
     let number = String(delivery.notification.id)
     let id = delivery.epoch == 0 ? number : "\(delivery.epoch)-\(number)"
