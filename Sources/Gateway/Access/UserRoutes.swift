@@ -276,8 +276,7 @@ extension Watchlist {
   static let shape = Shape<Watchlist>(
     "Watchlist",
     fields: [
-      .string("id") { String($0.id) },
-      .string("name") { $0.name },
+      .string("id") { String($0.id) }, .string("name") { $0.name },
       .objects("symbols", as: WatchlistItem.shape) { $0.items },
     ])
 }

@@ -42,12 +42,9 @@ extension AlertNotification {
       .choice("condition", of: AlertCondition.names) { $0.condition.rawValue },
       .optionalDecimal("threshold") { $0.threshold },
       .optionalString("withdraws") { $0.withdraws.map { String($0) } },
-      .day("tradingDay") { $0.day },
-      .string("basis") { $0.evidence.basis.rawValue },
-      .optionalDecimal("value") { $0.evidence.value },
-      .integer("epoch") { $0.position.epoch },
-      .integer("seq") { $0.position.seq },
-      .moment("observedAt") { $0.position.at },
+      .day("tradingDay") { $0.day }, .string("basis") { $0.evidence.basis.rawValue },
+      .optionalDecimal("value") { $0.evidence.value }, .integer("epoch") { $0.position.epoch },
+      .integer("seq") { $0.position.seq }, .moment("observedAt") { $0.position.at },
     ])
 }
 
@@ -64,10 +61,8 @@ extension TradingNotice {
         text.optional(notice.side) { $0.string($1.name) }
       },
       .optionalDecimal("quantity") { $0.quantity },
-      .optionalDecimal("filledQuantity") { $0.filled },
-      .optionalDecimal("total") { $0.turnover },
-      .optionalString("reason") { $0.reason },
-      .day("tradingDay") { $0.day },
+      .optionalDecimal("filledQuantity") { $0.filled }, .optionalDecimal("total") { $0.turnover },
+      .optionalString("reason") { $0.reason }, .day("tradingDay") { $0.day },
       .moment("observedAt") { $0.at },
     ])
 
@@ -80,15 +75,13 @@ extension Alert {
   static let shape = Shape<Alert>(
     "Alert",
     fields: [
-      .string("id") { String($0.id) },
-      .optionalString("stockSymbol") { $0.symbol?.description },
+      .string("id") { String($0.id) }, .optionalString("stockSymbol") { $0.symbol?.description },
       .string("source") { $0.source },
       .choice("condition", of: AlertCondition.names) { $0.condition.rawValue },
       .optionalDecimal("threshold") { $0.threshold },
       .choice("repeat", of: Repeats.names) { $0.repeats.rawValue },
       .choice("state", of: ["armed", "fired"]) { $0.isArmed ? "armed" : "fired" },
-      .integer("revision") { Int64($0.revision) },
-      .moment("armedAt") { $0.arming.at },
+      .integer("revision") { Int64($0.revision) }, .moment("armedAt") { $0.arming.at },
     ])
 }
 

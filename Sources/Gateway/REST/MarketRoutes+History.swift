@@ -131,18 +131,12 @@ extension CandleRecord {
   static let shape = Shape<CandleRecord>(
     "Candle",
     fields: [
-      .moment("openedAt") { $0.openedAt },
-      .moment("closedAt") { $0.closedAt },
-      .day("tradingDay") { $0.tradingDay },
-      .optionalDecimal("open") { $0.open },
-      .optionalDecimal("high") { $0.high },
-      .optionalDecimal("low") { $0.low },
-      .optionalDecimal("close") { $0.close },
-      .decimal("volume") { $0.volume },
-      .optionalDecimal("turnover") { $0.turnover },
-      .optionalDecimal("vwap") { $0.vwap },
+      .moment("openedAt") { $0.openedAt }, .moment("closedAt") { $0.closedAt },
+      .day("tradingDay") { $0.tradingDay }, .optionalDecimal("open") { $0.open },
+      .optionalDecimal("high") { $0.high }, .optionalDecimal("low") { $0.low },
+      .optionalDecimal("close") { $0.close }, .decimal("volume") { $0.volume },
+      .optionalDecimal("turnover") { $0.turnover }, .optionalDecimal("vwap") { $0.vwap },
       .string("state") { $0.isOpen ? "open" : "final" },
-      .integer("revision") { Int64($0.revision) },
-      .strings("flags") { $0.flags.names },
+      .integer("revision") { Int64($0.revision) }, .strings("flags") { $0.flags.names },
     ])
 }

@@ -216,9 +216,7 @@ extension MarketRoutes {
 extension CandleFact {
   fileprivate static let shape = Shape<CandleFact>(
     fields: [
-      .string("what") { $0.what },
-      .moment("at") { $0.at },
-      .string("detail") { $0.detail },
+      .string("what") { $0.what }, .moment("at") { $0.at }, .string("detail") { $0.detail },
     ])
 }
 
@@ -226,13 +224,9 @@ extension Gap {
   /// What the feed has of it, too.
   static let shape = Shape<Gap>(
     fields: [
-      .string("symbol") { $0.symbol.description },
-      .day("tradingDay") { $0.tradingDay },
-      .moment("from") { $0.from },
-      .moment("to") { $0.to },
-      .decimal("volume") { $0.volume },
-      .decimal("turnover") { $0.turnover },
-      .string("cause") { $0.cause.name },
+      .string("symbol") { $0.symbol.description }, .day("tradingDay") { $0.tradingDay },
+      .moment("from") { $0.from }, .moment("to") { $0.to }, .decimal("volume") { $0.volume },
+      .decimal("turnover") { $0.turnover }, .string("cause") { $0.cause.name },
     ])
 }
 
@@ -241,8 +235,7 @@ extension GapRecord {
     "Gap", fields: Gap.shape.partFields(of: GapRecord.self) { $0.gap } + fate)
 
   private static let fate: [Shape<GapRecord>.Field] = [
-    .string("state") { $0.state },
-    .moment("knownFrom") { $0.knownFrom },
+    .string("state") { $0.state }, .moment("knownFrom") { $0.knownFrom },
   ]
 }
 
@@ -251,17 +244,11 @@ extension RevisionRecord {
     "Revision",
     fields: [
       .string("interval") { Timeframe.interval(named: $0.timeframe) },
-      .moment("openedAt") { $0.openedAt },
-      .integer("revision") { Int64($0.revision) },
-      .decimal("open") { $0.open },
-      .decimal("high") { $0.high },
-      .decimal("low") { $0.low },
-      .decimal("close") { $0.close },
-      .decimal("volume") { $0.volume },
-      .optionalDecimal("turnover") { $0.turnover },
-      .moment("knownFrom") { $0.knownFrom },
-      .moment("knownTo") { $0.knownTo },
-      .string("cause") { $0.cause },
+      .moment("openedAt") { $0.openedAt }, .integer("revision") { Int64($0.revision) },
+      .decimal("open") { $0.open }, .decimal("high") { $0.high }, .decimal("low") { $0.low },
+      .decimal("close") { $0.close }, .decimal("volume") { $0.volume },
+      .optionalDecimal("turnover") { $0.turnover }, .moment("knownFrom") { $0.knownFrom },
+      .moment("knownTo") { $0.knownTo }, .string("cause") { $0.cause },
     ])
 }
 
@@ -269,17 +256,14 @@ extension CoverageRecord {
   static let shape = Shape<CoverageRecord>(
     "Coverage",
     fields: [
-      .string("symbol") { $0.symbol.description },
-      .string("source") { $0.source },
-      .day("tradingDay") { $0.tradingDay },
-      .integer("traded") { Int64($0.traded) },
+      .string("symbol") { $0.symbol.description }, .string("source") { $0.source },
+      .day("tradingDay") { $0.tradingDay }, .integer("traded") { Int64($0.traded) },
       .integer("untraded") { Int64($0.untraded) },
       .optionalInteger("missing") { $0.missing.map { Int64($0) } },
       .optionalDecimal("minuteVolume") { $0.minuteVolume },
       .optionalDecimal("gapVolume") { $0.gapVolume },
       .optionalDecimal("residualVolume") { $0.residualVolume },
-      .optionalBoolean("balanced") { $0.isBalanced },
-      .boolean("certified") { $0.isCertified },
+      .optionalBoolean("balanced") { $0.isBalanced }, .boolean("certified") { $0.isCertified },
     ])
 }
 
@@ -289,14 +273,10 @@ extension DisagreementRecord {
     fields: [
       .string("symbol") { $0.symbol.description },
       .string("interval") { Timeframe.interval(named: $0.timeframe) },
-      .moment("openedAt") { $0.openedAt },
-      .day("tradingDay") { $0.tradingDay },
-      .string("field") { $0.field },
-      .optionalDecimal("ours") { $0.ours },
-      .optionalDecimal("theirs") { $0.theirs },
-      .string("ourSource") { $0.ourSource },
-      .string("theirSource") { $0.theirSource },
-      .string("state") { $0.state },
+      .moment("openedAt") { $0.openedAt }, .day("tradingDay") { $0.tradingDay },
+      .string("field") { $0.field }, .optionalDecimal("ours") { $0.ours },
+      .optionalDecimal("theirs") { $0.theirs }, .string("ourSource") { $0.ourSource },
+      .string("theirSource") { $0.theirSource }, .string("state") { $0.state },
       .moment("knownFrom") { $0.knownFrom },
     ])
 }
@@ -305,9 +285,7 @@ extension SourceRecord {
   fileprivate static let shape = Shape<SourceRecord>(
     "Source",
     fields: [
-      .string("name") { $0.name },
-      .string("market") { $0.market },
-      .string("kind") { $0.kind },
+      .string("name") { $0.name }, .string("market") { $0.market }, .string("kind") { $0.kind },
       .objects("endpoints", as: SourceHealthRow.shape) { $0.health },
     ])
 }
@@ -315,12 +293,9 @@ extension SourceRecord {
 extension SourceHealthRow {
   fileprivate static let shape = Shape<SourceHealthRow>(
     fields: [
-      .string("endpoint") { $0.endpoint },
-      .string("state") { $0.state.rawValue },
-      .moment("since") { $0.since },
-      .optionalMoment("lastSuccessAt") { $0.lastSuccessAt },
-      .integer("requests") { $0.requests },
-      .integer("failures") { $0.failures },
+      .string("endpoint") { $0.endpoint }, .string("state") { $0.state.rawValue },
+      .moment("since") { $0.since }, .optionalMoment("lastSuccessAt") { $0.lastSuccessAt },
+      .integer("requests") { $0.requests }, .integer("failures") { $0.failures },
     ])
 }
 

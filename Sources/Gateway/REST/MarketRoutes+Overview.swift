@@ -65,10 +65,8 @@ private struct Overview: Sendable {
     "Market",
     fields: [
       .objects("indexes", as: OverviewRow.shape) { $0.state.overview },
-      .object("session", as: SessionPhase.shape) { $0.phase },
-      .integer("epoch") { $0.state.epoch },
-      .integer("seq") { $0.state.seq },
-      .optionalMoment("committedAt") { $0.state.committedAt },
+      .object("session", as: SessionPhase.shape) { $0.phase }, .integer("epoch") { $0.state.epoch },
+      .integer("seq") { $0.state.seq }, .optionalMoment("committedAt") { $0.state.committedAt },
       .boolean("stale") { $0.state.lostAt != nil },
     ])
 }
@@ -77,19 +75,15 @@ extension SessionPhase {
   fileprivate static let shape = Shape<SessionPhase>(
     fields: [
       .string("market") { _ in MarketDefinition.mainlandChina.name },
-      .boolean("tradingDay") { $0 != .holiday },
-      .string("phase") { $0.rawValue },
+      .boolean("tradingDay") { $0 != .holiday }, .string("phase") { $0.rawValue },
     ])
 }
 
 extension OverviewRow {
   fileprivate static let shape = Shape<OverviewRow>(
     fields: [
-      .string("symbol") { $0.symbol },
-      .optionalString("name") { $0.name },
-      .decimal("last") { $0.last },
-      .decimal("change") { $0.change },
-      .decimal("changePercent") { $0.percentChange },
-      .moment("at") { $0.at },
+      .string("symbol") { $0.symbol }, .optionalString("name") { $0.name },
+      .decimal("last") { $0.last }, .decimal("change") { $0.change },
+      .decimal("changePercent") { $0.percentChange }, .moment("at") { $0.at },
     ])
 }

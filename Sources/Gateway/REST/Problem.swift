@@ -123,10 +123,8 @@ package struct Problem: Error, Sendable, Hashable {
   static let shape = Shape<Problem>(
     "Problem",
     fields: [
-      .string("type") { _ in "about:blank" },
-      .integer("status") { Int64($0.status.code) },
-      .string("code") { $0.code },
-      .string("title") { $0.title },
+      .string("type") { _ in "about:blank" }, .integer("status") { Int64($0.status.code) },
+      .string("code") { $0.code }, .string("title") { $0.title },
       .objects("errors", as: Fault.shape) { $0.faults }.present { !$0.faults.isEmpty },
       .strings("nearest") { $0.nearest ?? [] }.present { $0.nearest != nil },
     ])
@@ -135,8 +133,7 @@ package struct Problem: Error, Sendable, Hashable {
 extension Problem.Fault {
   fileprivate static let shape = Shape<Problem.Fault>(
     fields: [
-      .string("field") { $0.field },
-      .string("expected") { $0.expected },
+      .string("field") { $0.field }, .string("expected") { $0.expected },
       .string("found") { $0.found },
     ])
 }

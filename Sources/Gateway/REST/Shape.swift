@@ -69,97 +69,83 @@ struct Shape<Value>: Sendable {
 }
 
 extension Shape.Field {
-  static func string(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> String
+  typealias Read<Part> = @Sendable (Value) -> Part
+
+  private static func field<Part>(
+    _ name: StaticString, _ schema: Schema, read: @escaping Read<Part>,
+    write: @escaping @Sendable (inout JSONWriter, Part) -> Void
   ) -> Self {
-    Self(name, schema: .string) { text, value, _ in text.string(read(value)) }
+    Self(name, schema: schema) { text, value, _ in write(&text, read(value)) }
   }
 
-  static func optionalString(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> String?
+  private static func optional<Part>(
+    _ name: StaticString, _ schema: Schema, read: @escaping Read<Part?>,
+    write: @escaping @Sendable (inout JSONWriter, Part) -> Void
   ) -> Self {
-    Self(name, schema: .optionalString) { text, value, _ in
-      text.optional(read(value)) { $0.string($1) }
+    Self(name, schema: .nullable(schema)) { text, value, _ in
+      text.optional(read(value), write: write)
     }
   }
 
-  static func strings(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> [String]
-  ) -> Self {
-    Self(name, schema: .array(of: .string)) { text, value, _ in text.strings(read(value)) }
+  static func string(_ name: StaticString, read: @escaping Read<String>) -> Self {
+    field(name, .string, read: read) { $0.string($1) }
+  }
+
+  static func optionalString(_ name: StaticString, read: @escaping Read<String?>) -> Self {
+    optional(name, .string, read: read) { $0.string($1) }
+  }
+
+  static func strings(_ name: StaticString, read: @escaping Read<[String]>) -> Self {
+    field(name, .array(of: .string), read: read) { $0.strings($1) }
   }
 
   /// One of these words.
   static func choice(
-    _ name: StaticString, of words: [String], read: @escaping @Sendable (Value) -> String
+    _ name: StaticString, of words: [String], read: @escaping Read<String>
   ) -> Self {
-    Self(name, schema: .choice(words)) { text, value, _ in text.string(read(value)) }
+    field(name, .choice(words), read: read) { $0.string($1) }
   }
 
-  static func decimal(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> ExactDecimal
-  ) -> Self {
-    Self(name, schema: .decimal) { text, value, _ in text.decimal(read(value)) }
+  static func decimal(_ name: StaticString, read: @escaping Read<ExactDecimal>) -> Self {
+    field(name, .decimal, read: read) { $0.decimal($1) }
   }
 
-  static func optionalDecimal(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> ExactDecimal?
-  ) -> Self {
-    Self(name, schema: .optionalDecimal) { text, value, _ in
-      text.optional(read(value)) { $0.decimal($1) }
-    }
+  static func optionalDecimal(_ name: StaticString, read: @escaping Read<ExactDecimal?>) -> Self {
+    optional(name, .decimal, read: read) { $0.decimal($1) }
   }
 
-  static func integer(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Int64
-  ) -> Self {
-    Self(name, schema: .integer) { text, value, _ in text.integer(read(value)) }
+  static func integer(_ name: StaticString, read: @escaping Read<Int64>) -> Self {
+    field(name, .integer, read: read) { $0.integer($1) }
   }
 
-  static func optionalInteger(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Int64?
-  ) -> Self {
-    Self(name, schema: .nullable(.integer)) { text, value, _ in
-      text.optional(read(value)) { $0.integer($1) }
-    }
+  static func optionalInteger(_ name: StaticString, read: @escaping Read<Int64?>) -> Self {
+    optional(name, .integer, read: read) { $0.integer($1) }
   }
 
-  static func boolean(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Bool
-  ) -> Self {
-    Self(name, schema: .boolean) { text, value, _ in text.boolean(read(value)) }
+  static func boolean(_ name: StaticString, read: @escaping Read<Bool>) -> Self {
+    field(name, .boolean, read: read) { $0.boolean($1) }
   }
 
-  static func optionalBoolean(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Bool?
-  ) -> Self {
-    Self(name, schema: .nullable(.boolean)) { text, value, _ in
-      text.optional(read(value)) { $0.boolean($1) }
-    }
+  static func optionalBoolean(_ name: StaticString, read: @escaping Read<Bool?>) -> Self {
+    optional(name, .boolean, read: read) { $0.boolean($1) }
   }
 
-  static func moment(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Timestamp
-  ) -> Self {
+  static func day(_ name: StaticString, read: @escaping Read<TradingDay>) -> Self {
+    field(name, .day, read: read) { $0.day($1) }
+  }
+
+  static func moment(_ name: StaticString, read: @escaping Read<Timestamp>) -> Self {
     Self(name, schema: .moment) { text, value, zone in text.moment(read(value), in: zone) }
   }
 
-  static func optionalMoment(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> Timestamp?
-  ) -> Self {
+  static func optionalMoment(_ name: StaticString, read: @escaping Read<Timestamp?>) -> Self {
     Self(name, schema: .nullable(.moment)) { text, value, zone in
       text.optional(read(value)) { $0.moment($1, in: zone) }
     }
   }
 
-  static func day(
-    _ name: StaticString, read: @escaping @Sendable (Value) -> TradingDay
-  ) -> Self {
-    Self(name, schema: .day) { text, value, _ in text.day(read(value)) }
-  }
-
   static func object<Part>(
-    _ name: StaticString, as shape: Shape<Part>, read: @escaping @Sendable (Value) -> Part
+    _ name: StaticString, as shape: Shape<Part>, read: @escaping Read<Part>
   ) -> Self {
     Self(name, schema: shape.schema) { text, value, zone in
       text.object { $0.write(read(value), as: shape, in: zone) }
@@ -167,7 +153,7 @@ extension Shape.Field {
   }
 
   static func optionalObject<Part>(
-    _ name: StaticString, as shape: Shape<Part>, read: @escaping @Sendable (Value) -> Part?
+    _ name: StaticString, as shape: Shape<Part>, read: @escaping Read<Part?>
   ) -> Self {
     Self(name, schema: .nullable(shape.schema)) { text, value, zone in
       text.optional(read(value)) { text, part in
@@ -177,7 +163,7 @@ extension Shape.Field {
   }
 
   static func objects<Part>(
-    _ name: StaticString, as shape: Shape<Part>, read: @escaping @Sendable (Value) -> [Part]
+    _ name: StaticString, as shape: Shape<Part>, read: @escaping Read<[Part]>
   ) -> Self {
     Self(name, schema: .array(of: shape.schema)) { text, value, zone in
       text.rows(read(value), as: shape, in: zone)

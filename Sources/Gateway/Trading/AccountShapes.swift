@@ -8,14 +8,10 @@ extension PaperAccount {
   static let shape = Shape<PaperAccount>(
     "Account",
     fields: [
-      .string("id") { String($0.id) },
-      .string("name") { $0.name },
-      .choice("market", of: markets) { $0.market.name },
-      .string("currency") { $0.currency },
-      .moment("createdAt") { $0.createdAt },
-      .decimal("balance") { $0.balance },
-      .decimal("available") { $0.available },
-      .decimal("frozen") { $0.frozen },
+      .string("id") { String($0.id) }, .string("name") { $0.name },
+      .choice("market", of: markets) { $0.market.name }, .string("currency") { $0.currency },
+      .moment("createdAt") { $0.createdAt }, .decimal("balance") { $0.balance },
+      .decimal("available") { $0.available }, .decimal("frozen") { $0.frozen },
     ])
 
   private static let markets: [String] = PaperMarket.allCases.map(\.name)
@@ -27,15 +23,11 @@ extension TransactionLogRow {
   static let shape = Shape<TransactionLogRow>(
     "Transaction",
     fields: [
-      .integer("id") { $0.sequence },
-      .moment("at") { $0.at },
-      .string("type") { $0.kind },
-      .decimal("amount") { $0.amount },
-      .string("description") { $0.description },
+      .integer("id") { $0.sequence }, .moment("at") { $0.at }, .string("type") { $0.kind },
+      .decimal("amount") { $0.amount }, .string("description") { $0.description },
       .optionalString("depositType") { $0.depositType },
       .optionalString("stockSymbol") { $0.symbol?.description },
-      .optionalDecimal("quantity") { $0.quantity },
-      .optionalDecimal("price") { $0.price },
+      .optionalDecimal("quantity") { $0.quantity }, .optionalDecimal("price") { $0.price },
       .optionalString("order") { $0.orderID.map { String($0) } },
     ])
 }
@@ -53,8 +45,7 @@ struct CommandProgress: Sendable {
   static let shape = Shape<CommandProgress>(
     "Command",
     fields: [
-      .string("id") { String($0.id) },
-      .string("account") { String($0.account) },
+      .string("id") { String($0.id) }, .string("account") { String($0.account) },
       .string("kind") { $0.kind },
       .choice("state", of: ["pending", "done", "refused"]) { $0.state },
       .init("sentAt", schema: .moment) { text, command, zone in
@@ -92,8 +83,7 @@ struct Gain: Sendable {
 
   static let shape = Shape<Gain>(
     fields: [
-      .decimal("profit") { $0.profit },
-      .optionalDecimal("profitPercent") { $0.percent },
+      .decimal("profit") { $0.profit }, .optionalDecimal("profitPercent") { $0.percent },
       .decimal("profitToday") { $0.today },
       .optionalDecimal("profitTodayPercent") { $0.percentToday },
     ])
@@ -102,8 +92,7 @@ struct Gain: Sendable {
 extension PriceTriggers {
   static let shape = Shape<PriceTriggers>(
     fields: [
-      .optionalDecimal("low") { $0.low },
-      .optionalDecimal("high") { $0.high },
+      .optionalDecimal("low") { $0.low }, .optionalDecimal("high") { $0.high },
     ])
 }
 
@@ -131,16 +120,14 @@ struct ListedHolding: Sendable {
       text.optional(held.stock) { $0.encoded($1.json) }
     },
     .decimal("quantity") { $0.holding.record.quantity },
-    .decimal("sellable") { $0.holding.sellable },
-    .decimal("boughtToday") { $0.holding.today },
+    .decimal("sellable") { $0.holding.sellable }, .decimal("boughtToday") { $0.holding.today },
     .decimal("frozen") { $0.holding.frozen },
     .optionalDecimal("averagePrice") { $0.holding.record.averagePrice },
     .optionalDecimal("currentPrice") { $0.holding.price.last },
     .optionalDecimal("previousClose") { $0.holding.price.previousClose },
     .optionalDecimal("yesterdayClose") { $0.holding.price.yesterdayClose },
     .boolean("exUnbooked") { $0.holding.isActionMissing },
-    .decimal("marketValue") { $0.holding.value },
-    .decimal("cost") { $0.holding.cost },
+    .decimal("marketValue") { $0.holding.value }, .decimal("cost") { $0.holding.cost },
     .boolean("stale") { $0.holding.price.isStale },
   ]
   private static let triggers: [Shape<ListedHolding>.Field] =
@@ -170,13 +157,10 @@ struct ListedPortfolio: Sendable {
 
   private static let own: [Shape<ListedPortfolio>.Field] = [
     .object("account", as: PaperAccount.shape) { $0.portfolio.account },
-    .decimal("cash") { $0.portfolio.cash },
-    .decimal("marketValue") { $0.portfolio.value },
-    .decimal("value") { $0.portfolio.equity },
-    .decimal("cost") { $0.portfolio.cost },
+    .decimal("cash") { $0.portfolio.cash }, .decimal("marketValue") { $0.portfolio.value },
+    .decimal("value") { $0.portfolio.equity }, .decimal("cost") { $0.portfolio.cost },
     .boolean("stale") { $0.portfolio.isStale },
-    .objects("stocks", as: ListedHolding.shape) { $0.stocks },
-    .integer("seq") { $0.state.seq },
+    .objects("stocks", as: ListedHolding.shape) { $0.stocks }, .integer("seq") { $0.state.seq },
   ]
   private static let gains: [Shape<ListedPortfolio>.Field] =
     Gain.shape.partFields(of: ListedPortfolio.self) { $0.gain }
@@ -190,8 +174,7 @@ extension Portfolio {
     "ValuedAccount",
     fields: [
       .object("account", as: PaperAccount.shape) { $0.account },
-      .decimal("marketValue") { $0.value },
-      .decimal("equity") { $0.equity },
+      .decimal("marketValue") { $0.value }, .decimal("equity") { $0.equity },
       .boolean("stale") { $0.isStale },
     ])
 }
@@ -199,10 +182,7 @@ extension Portfolio {
 extension PortfolioDay {
   static let shape = Shape<PortfolioDay>(
     fields: [
-      .day("day") { $0.day },
-      .decimal("cash") { $0.cash },
-      .decimal("marketValue") { $0.value },
-      .decimal("value") { $0.equity },
-      .decimal("profit") { $0.profit },
+      .day("day") { $0.day }, .decimal("cash") { $0.cash }, .decimal("marketValue") { $0.value },
+      .decimal("value") { $0.equity }, .decimal("profit") { $0.profit },
     ])
 }

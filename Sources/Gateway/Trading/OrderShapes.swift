@@ -37,10 +37,8 @@ struct QueueStanding: Sendable {
   static let shape = Shape<QueueStanding>(
     fields: [
       .optionalDecimal("queueAheadMax") { $0.place.aheadMax },
-      .optionalDecimal("queueBehindMin") { $0.place.behindMin },
-      .decimal("certain") { $0.certain },
-      .optionalDecimal("possible") { $0.possible },
-      .optionalString("basis") { $0.basis },
+      .optionalDecimal("queueBehindMin") { $0.place.behindMin }, .decimal("certain") { $0.certain },
+      .optionalDecimal("possible") { $0.possible }, .optionalString("basis") { $0.basis },
     ])
 }
 
@@ -83,8 +81,7 @@ struct ListedOrder: Sendable {
       .string("account") { String($0.record.order.account) },
       .string("idempotencyKey") { $0.record.key },
       .string("stockSymbol") { $0.record.order.symbol.description },
-      .optionalString("name") { $0.name },
-      .choice("side", of: sides) { $0.record.order.side.name },
+      .optionalString("name") { $0.name }, .choice("side", of: sides) { $0.record.order.side.name },
       .choice("type", of: kinds) { $0.record.order.kind.name },
       .choice("timeInForce", of: timesInForce) { $0.record.order.timeInForce.name },
       .decimal("quantity") { $0.record.order.quantity },
@@ -97,10 +94,8 @@ struct ListedOrder: Sendable {
       .choice("status", of: statuses) { $0.record.state.status.rawValue },
       .choice("state", of: states) { $0.record.state.name },
       .optionalString("queuePurchase") { $0.record.queuePurchaseID.map { String($0) } },
-      .day("tradingDay") { $0.record.tradingDay },
-      .moment("createdAt") { $0.record.acceptedAt },
-      .moment("updatedAt") { $0.record.updatedAt },
-      .optionalMoment("executedAt") { $0.executedAt },
+      .day("tradingDay") { $0.record.tradingDay }, .moment("createdAt") { $0.record.acceptedAt },
+      .moment("updatedAt") { $0.record.updatedAt }, .optionalMoment("executedAt") { $0.executedAt },
       .object("candled", as: QueueStanding.shape) { $0.standing },
     ])
 }
@@ -123,24 +118,18 @@ struct OrderDetails: Sendable {
 extension FillRecord {
   fileprivate static let shape = Shape<FillRecord>(
     fields: [
-      .integer("sequence") { Int64($0.sequence) },
-      .decimal("price") { $0.price },
-      .decimal("quantity") { $0.quantity },
-      .decimal("amount") { $0.amount },
-      .decimal("commission") { $0.fees.commission },
-      .decimal("stampDuty") { $0.fees.stampDuty },
-      .decimal("transferFee") { $0.fees.transferFee },
-      .moment("at") { $0.at },
-      .boolean("reversed") { $0.isReversed },
-      .string("evidence") { $0.evidence },
+      .integer("sequence") { Int64($0.sequence) }, .decimal("price") { $0.price },
+      .decimal("quantity") { $0.quantity }, .decimal("amount") { $0.amount },
+      .decimal("commission") { $0.fees.commission }, .decimal("stampDuty") { $0.fees.stampDuty },
+      .decimal("transferFee") { $0.fees.transferFee }, .moment("at") { $0.at },
+      .boolean("reversed") { $0.isReversed }, .string("evidence") { $0.evidence },
     ])
 }
 
 extension OrderEventRecord {
   fileprivate static let shape = Shape<OrderEventRecord>(
     fields: [
-      .integer("sequence") { Int64($0.sequence) },
-      .string("kind") { $0.kind },
+      .integer("sequence") { Int64($0.sequence) }, .string("kind") { $0.kind },
       .moment("at") { $0.at },
     ])
 }
@@ -186,8 +175,7 @@ struct ListedPurchase: Sendable {
       .string("id") { String($0.purchase.id) },
       .string("account") { String($0.purchase.accountID) },
       .string("stockSymbol") { $0.purchase.symbol.description },
-      .optionalString("name") { $0.name },
-      .decimal("quantity") { $0.purchase.quantity },
+      .optionalString("name") { $0.name }, .decimal("quantity") { $0.purchase.quantity },
       .objects("triggers", as: NamedTrigger.shape) { $0.triggers },
       .optionalObject("window", as: window) { $0.purchase.terms.window },
       .boolean("carriesOver") { $0.purchase.terms.carriesOver },

@@ -120,15 +120,11 @@ extension Webhook {
   fileprivate static let shape = Shape<Webhook>(
     "Webhook",
     fields: [
-      .string("id") { String($0.id) },
-      .string("url") { $0.url },
+      .string("id") { String($0.id) }, .string("url") { $0.url },
       .choice("state", of: ["active", "disabled"]) { $0.disabledAt == nil ? "active" : "disabled" },
-      .moment("createdAt") { $0.createdAt },
-      .optionalMoment("lastDeliveredAt") { $0.deliveredAt },
-      .integer("failures") { Int64($0.failures) },
-      .optionalString("lastError") { $0.lastError },
-      .optionalMoment("retryAt") { $0.retryAt },
-      .optionalMoment("disabledAt") { $0.disabledAt },
+      .moment("createdAt") { $0.createdAt }, .optionalMoment("lastDeliveredAt") { $0.deliveredAt },
+      .integer("failures") { Int64($0.failures) }, .optionalString("lastError") { $0.lastError },
+      .optionalMoment("retryAt") { $0.retryAt }, .optionalMoment("disabledAt") { $0.disabledAt },
     ])
 }
 
