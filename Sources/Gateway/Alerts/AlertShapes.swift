@@ -51,13 +51,13 @@ extension AlertNotification {
 extension TradingNotice {
   fileprivate static let shape = Shape<TradingNotice>(
     fields: [
-      .choice("kind", of: kinds) { $0.kind.rawValue },
-      .choice("event", of: events) { $0.event.rawValue },
+      .choice("kind", of: Kind.allCases.map(\.rawValue)) { $0.kind.rawValue },
+      .choice("event", of: Event.allCases.map(\.rawValue)) { $0.event.rawValue },
       .string("account") { String($0.accountID) },
       .optionalString("stockSymbol") { $0.symbol?.description },
       .optionalString("order") { $0.orderID.map { String($0) } },
       .optionalString("queuePurchase") { $0.purchaseID.map { String($0) } },
-      .init("side", schema: .nullable(.choice(sides))) { text, notice, _ in
+      .init("side", schema: .nullable(.choice(Side.allCases.map(\.name)))) { text, notice, _ in
         text.optional(notice.side) { $0.string($1.name) }
       },
       .optionalDecimal("quantity") { $0.quantity },
@@ -65,10 +65,6 @@ extension TradingNotice {
       .optionalString("reason") { $0.reason }, .day("tradingDay") { $0.day },
       .moment("observedAt") { $0.at },
     ])
-
-  private static let kinds: [String] = Kind.allCases.map(\.rawValue)
-  private static let events: [String] = Event.allCases.map(\.rawValue)
-  private static let sides: [String] = Side.allCases.map(\.name)
 }
 
 extension Alert {

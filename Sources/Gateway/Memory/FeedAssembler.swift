@@ -156,14 +156,13 @@ extension FeedAssembler {
     }
     for certificate in change.certificates {
       let place = place(of: certificate.symbol, source: certificate.source)
-      messages.append(message(.certificate, place) { $0.write(certificate) })
+      messages.append(
+        message(.certificate, place) { $0.write(certificate, as: DayCertificate.shape) })
     }
     for event in change.events {
-      if case .minuteComplete(let minute) = event {
-        messages.append(message(.minuteComplete, nil) { $0.write(minute) })
-      } else {
-        messages.append(message(.event, nil) { $0.write(event) })
-      }
+      var kind = FeedMessage.Kind.event
+      if case .minuteComplete = event { kind = .minuteComplete }
+      messages.append(message(kind, nil) { $0.write(event) })
     }
     return messages
   }

@@ -36,30 +36,9 @@ extension JSONWriter {
     member("flags") { $0.strings(candle.flags.names) }
   }
 
-  mutating func write(_ certificate: DayCertificate) {
-    member("symbol") { $0.string(certificate.symbol.description) }
-    member("tradingDay") { $0.day(certificate.tradingDay) }
-    member("exchangeVolume") { $0.optional(certificate.exchangeVolume) { $0.decimal($1) } }
-    member("minuteVolume") { $0.decimal(certificate.minuteVolume) }
-    member("gapVolume") { $0.decimal(certificate.gapVolume) }
-    member("afterHoursVolume") { $0.decimal(certificate.afterHoursVolume) }
-    member("minutesTraded") { $0.integer(Int64(certificate.minutesTraded)) }
-    member("minutesUntraded") { $0.integer(Int64(certificate.minutesUntraded)) }
-    member("minutesMissing") { $0.integer(Int64(certificate.minutesMissing)) }
-  }
-
-  mutating func write(_ minute: MinuteComplete) {
-    member("tradingDay") { $0.day(minute.tradingDay) }
-    member("openedAt") { $0.moment(minute.openedAt, in: .shanghai) }
-    member("expected") { $0.integer(Int64(minute.expected)) }
-    member("traded") { $0.integer(Int64(minute.traded)) }
-    member("untraded") { $0.integer(Int64(minute.untraded)) }
-    member("missing") { $0.integer(Int64(minute.missing)) }
-  }
-
   mutating func write(_ event: FeedEvent) {
     switch event {
-    case .minuteComplete(let minute): write(minute)
+    case .minuteComplete(let minute): write(minute, as: MinuteComplete.shape, in: .shanghai)
     case .feedStalled(let source, let since):
       member("event") { $0.string("feed_stalled") }
       member("source") { $0.string(source) }
@@ -80,6 +59,28 @@ extension JSONWriter {
       member("at") { $0.moment(dispute.at, in: .shanghai) }
     }
   }
+}
+
+extension DayCertificate {
+  static let shape = Shape<DayCertificate>(
+    fields: [
+      .string("symbol") { $0.symbol.description }, .day("tradingDay") { $0.tradingDay },
+      .optionalDecimal("exchangeVolume") { $0.exchangeVolume },
+      .decimal("minuteVolume") { $0.minuteVolume }, .decimal("gapVolume") { $0.gapVolume },
+      .decimal("afterHoursVolume") { $0.afterHoursVolume },
+      .integer("minutesTraded") { Int64($0.minutesTraded) },
+      .integer("minutesUntraded") { Int64($0.minutesUntraded) },
+      .integer("minutesMissing") { Int64($0.minutesMissing) },
+    ])
+}
+
+extension MinuteComplete {
+  static let shape = Shape<MinuteComplete>(
+    fields: [
+      .day("tradingDay") { $0.tradingDay }, .moment("openedAt") { $0.openedAt },
+      .integer("expected") { Int64($0.expected) }, .integer("traded") { Int64($0.traded) },
+      .integer("untraded") { Int64($0.untraded) }, .integer("missing") { Int64($0.missing) },
+    ])
 }
 
 extension Candle {

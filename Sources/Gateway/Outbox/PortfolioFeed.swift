@@ -79,11 +79,15 @@ package actor PortfolioFeed {
     }
     var text = JSONWriter(capacity: 1_024)
     let portfolio = try holdings.portfolio()
-    text.object { $0.write(streamed: portfolio, hasStocks: true) }
+    text.object { text in
+      text.write(portfolio, as: Portfolio.streamed)
+      text.list("stocks", of: portfolio.holdings, as: ValuedHolding.streamed)
+    }
     var json = text.bytes
+    // What is held may not fit into a message.
     if json.count > StreamLimits.objectBytesMax {
       var short = JSONWriter(capacity: 1_024)
-      short.object { $0.write(streamed: portfolio, hasStocks: false) }
+      short.object { $0.write(portfolio, as: Portfolio.streamed) }
       json = short.bytes
     }
     kept?.json = json
@@ -132,37 +136,27 @@ final class PortfolioBoard: Sendable {
   }
 }
 
-extension JSONWriter {
-  /// - Parameter hasStocks: whether what is held fits into a message.
-  fileprivate mutating func write(streamed portfolio: Portfolio, hasStocks: Bool) {
-    member("account") { $0.string(String(portfolio.account.id)) }
-    member("currency") { $0.string(portfolio.account.currency) }
-    member("cash") { $0.decimal(portfolio.cash) }
-    member("available") { $0.decimal(portfolio.account.available) }
-    member("marketValue") { $0.decimal(portfolio.value) }
-    member("value") { $0.decimal(portfolio.equity) }
-    member("cost") { $0.decimal(portfolio.cost) }
-    member("profit") { $0.decimal(portfolio.profit) }
-    member("profitToday") { $0.decimal(portfolio.profitToday) }
-    member("stale") { $0.boolean(portfolio.isStale) }
-    guard hasStocks else { return }
-    member("stocks") { list in
-      list.array { list in
-        for holding in portfolio.holdings { list.object { $0.write(streamed: holding) } }
-      }
-    }
-  }
+extension Portfolio {
+  fileprivate static let streamed = Shape<Portfolio>(
+    fields: [
+      .string("account") { String($0.account.id) }, .string("currency") { $0.account.currency },
+      .decimal("cash") { $0.cash }, .decimal("available") { $0.account.available },
+      .decimal("marketValue") { $0.value }, .decimal("value") { $0.equity },
+      .decimal("cost") { $0.cost }, .decimal("profit") { $0.profit },
+      .decimal("profitToday") { $0.profitToday }, .boolean("stale") { $0.isStale },
+    ])
+}
 
-  private mutating func write(streamed holding: ValuedHolding) {
-    member("stockSymbol") { $0.string(holding.record.symbol.description) }
-    member("quantity") { $0.decimal(holding.record.quantity) }
-    member("sellable") { $0.decimal(holding.sellable) }
-    member("averagePrice") { $0.optional(holding.record.averagePrice) { $0.decimal($1) } }
-    member("currentPrice") { $0.optional(holding.price.last) { $0.decimal($1) } }
-    write(holding.record.triggers, as: PriceTriggers.shape)
-    member("marketValue") { $0.decimal(holding.value) }
-    member("profit") { $0.decimal(holding.profit) }
-    member("profitToday") { $0.decimal(holding.profitToday) }
-    member("stale") { $0.boolean(holding.price.isStale) }
-  }
+extension ValuedHolding {
+  fileprivate static let streamed = Shape<ValuedHolding>(
+    fields: [
+      .string("stockSymbol") { $0.record.symbol.description },
+      .decimal("quantity") { $0.record.quantity }, .decimal("sellable") { $0.sellable },
+      .optionalDecimal("averagePrice") { $0.record.averagePrice },
+      .optionalDecimal("currentPrice") { $0.price.last },
+      .optionalDecimal("low") { $0.record.triggers.low },
+      .optionalDecimal("high") { $0.record.triggers.high }, .decimal("marketValue") { $0.value },
+      .decimal("profit") { $0.profit }, .decimal("profitToday") { $0.profitToday },
+      .boolean("stale") { $0.price.isStale },
+    ])
 }

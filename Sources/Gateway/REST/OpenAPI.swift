@@ -87,11 +87,7 @@ extension JSONWriter {
           }
         }
       }
-      operation.member("parameters") { list in
-        list.array { list in
-          for parameter in route.parameters { list.object { $0.write(parameter) } }
-        }
-      }
+      operation.list("parameters", of: route.parameters) { $0.write($1) }
       if let body = route.body {
         operation.member("requestBody") { request in
           request.object { request in

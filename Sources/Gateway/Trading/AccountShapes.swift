@@ -9,12 +9,11 @@ extension PaperAccount {
     "Account",
     fields: [
       .string("id") { String($0.id) }, .string("name") { $0.name },
-      .choice("market", of: markets) { $0.market.name }, .string("currency") { $0.currency },
+      .choice("market", of: PaperMarket.allCases.map(\.name)) { $0.market.name },
+      .string("currency") { $0.currency },
       .moment("createdAt") { $0.createdAt }, .decimal("balance") { $0.balance },
       .decimal("available") { $0.available }, .decimal("frozen") { $0.frozen },
     ])
-
-  private static let markets: [String] = PaperMarket.allCases.map(\.name)
 
   private var balance: ExactDecimal { (try? available + frozen) ?? available }
 }

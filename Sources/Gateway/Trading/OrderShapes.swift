@@ -57,20 +57,11 @@ struct ListedOrder: Sendable {
     standing = QueueStanding(record, stock: known.stock)
   }
 
+  private var order: Order { record.order }
+  private var state: OrderState { record.state }
   /// One that was refused has no number.
-  private var number: String? {
-    record.state == .rejected ? nil : String(record.order.id)
-  }
-
-  private var executedAt: Timestamp? {
-    record.state == .filled ? record.execution?.lastAt : nil
-  }
-
-  private static let sides: [String] = Side.allCases.map(\.name)
-  private static let kinds: [String] = OrderKind.allCases.map(\.name)
-  private static let timesInForce: [String] = TimeInForce.allCases.map(\.name)
-  private static let statuses: [String] = OrderStatus.allCases.map(\.rawValue)
-  private static let states: [String] = OrderState.allCases.map(\.name)
+  private var number: String? { state == .rejected ? nil : String(order.id) }
+  private var executedAt: Timestamp? { state == .filled ? record.execution?.lastAt : nil }
 
   static let shape = Shape<ListedOrder>(
     "Order",
@@ -78,21 +69,19 @@ struct ListedOrder: Sendable {
       .init("id", schema: .string) { text, order, _ in
         text.optional(order.number) { $0.string($1) }
       },
-      .string("account") { String($0.record.order.account) },
-      .string("idempotencyKey") { $0.record.key },
-      .string("stockSymbol") { $0.record.order.symbol.description },
-      .optionalString("name") { $0.name }, .choice("side", of: sides) { $0.record.order.side.name },
-      .choice("type", of: kinds) { $0.record.order.kind.name },
-      .choice("timeInForce", of: timesInForce) { $0.record.order.timeInForce.name },
-      .decimal("quantity") { $0.record.order.quantity },
-      .decimal("filledQuantity") { $0.record.filled },
-      .optionalDecimal("limitPrice") { $0.record.order.limit },
-      .optionalDecimal("stopPrice") { $0.record.order.stop },
+      .string("account") { String($0.order.account) }, .string("idempotencyKey") { $0.record.key },
+      .string("stockSymbol") { $0.order.symbol.description }, .optionalString("name") { $0.name },
+      .choice("side", of: Side.allCases.map(\.name)) { $0.order.side.name },
+      .choice("type", of: OrderKind.allCases.map(\.name)) { $0.order.kind.name },
+      .choice("timeInForce", of: TimeInForce.allCases.map(\.name)) { $0.order.timeInForce.name },
+      .decimal("quantity") { $0.order.quantity }, .decimal("filledQuantity") { $0.record.filled },
+      .optionalDecimal("limitPrice") { $0.order.limit },
+      .optionalDecimal("stopPrice") { $0.order.stop },
       .optionalDecimal("averagePrice") { $0.record.execution?.averagePrice },
       .decimal("total") { $0.record.execution?.amount ?? .zero },
       .decimal("fees") { $0.record.execution?.fees ?? .zero },
-      .choice("status", of: statuses) { $0.record.state.status.rawValue },
-      .choice("state", of: states) { $0.record.state.name },
+      .choice("status", of: OrderStatus.allCases.map(\.rawValue)) { $0.state.status.rawValue },
+      .choice("state", of: OrderState.allCases.map(\.name)) { $0.state.name },
       .optionalString("queuePurchase") { $0.record.queuePurchaseID.map { String($0) } },
       .day("tradingDay") { $0.record.tradingDay }, .moment("createdAt") { $0.record.acceptedAt },
       .moment("updatedAt") { $0.record.updatedAt }, .optionalMoment("executedAt") { $0.executedAt },
@@ -207,9 +196,7 @@ struct ListedPurchase: Sendable {
 extension NamedTrigger {
   fileprivate static let shape = Shape<NamedTrigger>(
     fields: [
-      .choice("kind", of: kinds) { $0.kind.rawValue },
+      .choice("kind", of: QueueTrigger.allCases.map(\.rawValue)) { $0.kind.rawValue },
       .string("value") { $0.value ?? "" }.present { $0.value != nil },
     ])
-
-  private static let kinds: [String] = QueueTrigger.allCases.map(\.rawValue)
 }

@@ -151,19 +151,13 @@ extension UDFRoutes {
     var text = JSONWriter(capacity: names.count * 256)
     text.object { answer in
       answer.member("s") { $0.string("ok") }
-      answer.member("d") { list in
-        list.array { list in
-          for name in names {
-            let place = UDFSymbol.place(of: name, in: state.directory)
-            list.object { quote in
-              quote.member("s") { $0.string(place == nil ? "error" : "ok") }
-              quote.member("n") { $0.string(name) }
-              quote.member("v") { values in
-                values.object { values in
-                  if let place { values.write(udfQuoteOf: place, in: state) }
-                }
-              }
-            }
+      answer.list("d", of: names) { quote, name in
+        let place = UDFSymbol.place(of: name, in: state.directory)
+        quote.member("s") { $0.string(place == nil ? "error" : "ok") }
+        quote.member("n") { $0.string(name) }
+        quote.member("v") { values in
+          values.object { values in
+            if let place { values.write(udfQuoteOf: place, in: state) }
           }
         }
       }

@@ -74,26 +74,16 @@ struct UDFRoutes: Sendable {
       config.member("supports_timescale_marks") { $0.boolean(false) }
       config.member("supports_time") { $0.boolean(true) }
       config.member("supported_resolutions") { $0.strings(UDFResolution.names) }
-      config.member("exchanges") { list in
-        list.array { list in
-          for name in [""] + Set(series.compactMap(\.exchange)).sorted() {
-            list.object { exchange in
-              exchange.member("value") { $0.string(name) }
-              exchange.member("name") { $0.string(name.isEmpty ? "all" : name) }
-              exchange.member("desc") { $0.string("") }
-            }
-          }
-        }
+      let exchanges = [""] + Set(series.compactMap(\.exchange)).sorted()
+      config.list("exchanges", of: exchanges) { exchange, name in
+        exchange.member("value") { $0.string(name) }
+        exchange.member("name") { $0.string(name.isEmpty ? "all" : name) }
+        exchange.member("desc") { $0.string("") }
       }
-      config.member("symbols_types") { list in
-        list.array { list in
-          for name in [""] + Set(series.compactMap(\.kind)).sorted() {
-            list.object { type in
-              type.member("name") { $0.string(name.isEmpty ? "all" : name) }
-              type.member("value") { $0.string(name) }
-            }
-          }
-        }
+      let kinds = [""] + Set(series.compactMap(\.kind)).sorted()
+      config.list("symbols_types", of: kinds) { type, name in
+        type.member("name") { $0.string(name.isEmpty ? "all" : name) }
+        type.member("value") { $0.string(name) }
       }
     }
     return Answer(json: text.bytes)
