@@ -72,14 +72,14 @@ extension Shape.Field {
   typealias Read<Part> = @Sendable (Value) -> Part
 
   private static func field<Part>(
-    _ name: StaticString, _ schema: Schema, read: @escaping Read<Part>,
+    _ name: StaticString, schema: Schema, read: @escaping Read<Part>,
     write: @escaping @Sendable (inout JSONWriter, Part) -> Void
   ) -> Self {
     Self(name, schema: schema) { text, value, _ in write(&text, read(value)) }
   }
 
   private static func optional<Part>(
-    _ name: StaticString, _ schema: Schema, read: @escaping Read<Part?>,
+    _ name: StaticString, schema: Schema, read: @escaping Read<Part?>,
     write: @escaping @Sendable (inout JSONWriter, Part) -> Void
   ) -> Self {
     Self(name, schema: .nullable(schema)) { text, value, _ in
@@ -88,50 +88,50 @@ extension Shape.Field {
   }
 
   static func string(_ name: StaticString, read: @escaping Read<String>) -> Self {
-    field(name, .string, read: read) { $0.string($1) }
+    field(name, schema: .string, read: read) { $0.string($1) }
   }
 
   static func optionalString(_ name: StaticString, read: @escaping Read<String?>) -> Self {
-    optional(name, .string, read: read) { $0.string($1) }
+    optional(name, schema: .string, read: read) { $0.string($1) }
   }
 
   static func strings(_ name: StaticString, read: @escaping Read<[String]>) -> Self {
-    field(name, .array(of: .string), read: read) { $0.strings($1) }
+    field(name, schema: .array(of: .string), read: read) { $0.strings($1) }
   }
 
   /// One of these words.
   static func choice(
     _ name: StaticString, of words: [String], read: @escaping Read<String>
   ) -> Self {
-    field(name, .choice(words), read: read) { $0.string($1) }
+    field(name, schema: .choice(words), read: read) { $0.string($1) }
   }
 
   static func decimal(_ name: StaticString, read: @escaping Read<ExactDecimal>) -> Self {
-    field(name, .decimal, read: read) { $0.decimal($1) }
+    field(name, schema: .decimal, read: read) { $0.decimal($1) }
   }
 
   static func optionalDecimal(_ name: StaticString, read: @escaping Read<ExactDecimal?>) -> Self {
-    optional(name, .decimal, read: read) { $0.decimal($1) }
+    optional(name, schema: .decimal, read: read) { $0.decimal($1) }
   }
 
   static func integer(_ name: StaticString, read: @escaping Read<Int64>) -> Self {
-    field(name, .integer, read: read) { $0.integer($1) }
+    field(name, schema: .integer, read: read) { $0.integer($1) }
   }
 
   static func optionalInteger(_ name: StaticString, read: @escaping Read<Int64?>) -> Self {
-    optional(name, .integer, read: read) { $0.integer($1) }
+    optional(name, schema: .integer, read: read) { $0.integer($1) }
   }
 
   static func boolean(_ name: StaticString, read: @escaping Read<Bool>) -> Self {
-    field(name, .boolean, read: read) { $0.boolean($1) }
+    field(name, schema: .boolean, read: read) { $0.boolean($1) }
   }
 
   static func optionalBoolean(_ name: StaticString, read: @escaping Read<Bool?>) -> Self {
-    optional(name, .boolean, read: read) { $0.boolean($1) }
+    optional(name, schema: .boolean, read: read) { $0.boolean($1) }
   }
 
   static func day(_ name: StaticString, read: @escaping Read<TradingDay>) -> Self {
-    field(name, .day, read: read) { $0.day($1) }
+    field(name, schema: .day, read: read) { $0.day($1) }
   }
 
   static func moment(_ name: StaticString, read: @escaping Read<Timestamp>) -> Self {
