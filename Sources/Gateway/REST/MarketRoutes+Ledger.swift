@@ -232,9 +232,9 @@ extension Gap {
 
 extension GapRecord {
   fileprivate static let shape = Shape<GapRecord>(
-    "Gap", fields: Gap.shape.partFields(of: GapRecord.self) { $0.gap } + fate)
+    "Gap", fields: Gap.shape.partFields(of: GapRecord.self) { $0.gap } + outcome)
 
-  private static let fate: [Shape<GapRecord>.Field] = [
+  private static let outcome: [Shape<GapRecord>.Field] = [
     .string("state") { $0.state }, .moment("knownFrom") { $0.knownFrom },
   ]
 }
