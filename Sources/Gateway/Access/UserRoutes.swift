@@ -39,11 +39,9 @@ package struct UserRoutes: Sendable {
 
   func makeTicket(_ request: UserRequest) throws(Problem) -> Answer {
     let ticket = try control.ticket(for: .token(request.identity))
-    return .own(.created) { writer in
-      writer.object { object in
-        object.member("ticket") { $0.string(ticket) }
-        object.member("expiresInSeconds") { $0.integer(Int64(TicketBox.lifeSeconds)) }
-      }
+    return .own(.created) { object in
+      object.member("ticket") { $0.string(ticket) }
+      object.member("expiresInSeconds") { $0.integer(Int64(TicketBox.lifeSeconds)) }
     }
   }
 
@@ -72,9 +70,7 @@ package struct UserRoutes: Sendable {
 
   func watchlists(_ request: UserRequest) async throws(Problem) -> Answer {
     let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .own { writer in
-      writer.object { $0.list("watchlists", of: lists, as: Watchlist.shape) }
-    }
+    return .own { $0.list("watchlists", of: lists, as: Watchlist.shape) }
   }
 
   func watchlist(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -82,7 +78,7 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.watchlist(id)
     }
-    return answer(list)
+    return .own(list, as: Watchlist.shape)
   }
 
   func makeWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -90,7 +86,8 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
     }
-    return answer(list, status: .created, location: "/v1/watchlists/\(list.id)")
+    return .own(
+      list, as: Watchlist.shape, status: .created, location: "/v1/watchlists/\(list.id)")
   }
 
   func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -134,7 +131,7 @@ package struct UserRoutes: Sendable {
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.replaceItems(of: id, with: order)
     }
-    return answer(list)
+    return .own(list, as: Watchlist.shape)
   }
 
   func putSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -157,14 +154,6 @@ package struct UserRoutes: Sendable {
     try await change(request) { (table) throws(AppStoreError) in try table.remove(symbol, from: id)
     }
     return .done
-  }
-
-  private func answer(
-    _ list: Watchlist, status: HTTPResponse.Status = .ok, location: String? = nil
-  ) -> Answer {
-    .own(status, location: location) { writer in
-      writer.object { $0.write(list, as: Watchlist.shape) }
-    }
   }
 
   // MARK: Shared

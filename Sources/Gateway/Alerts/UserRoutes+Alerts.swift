@@ -12,9 +12,7 @@ extension UserRoutes {
     let alerts = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.all()
     }
-    return .own { writer in
-      writer.object { $0.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
-    }
+    return .own { $0.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
   }
 
   func alert(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -22,7 +20,7 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.alert(id)
     }
-    return answer(alert)
+    return .own(alert, as: Alert.shape, in: .shanghai)
   }
 
   func makeAlert(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -30,7 +28,8 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.create(wanted)
     }
-    return answer(alert, status: .created, location: "/v1/alerts/\(alert.id)")
+    return .own(
+      alert, as: Alert.shape, in: .shanghai, status: .created, location: "/v1/alerts/\(alert.id)")
   }
 
   func replaceAlert(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -38,21 +37,13 @@ extension UserRoutes {
     let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
     }
-    return answer(alert)
+    return .own(alert, as: Alert.shape, in: .shanghai)
   }
 
   func deleteAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = request.id
     try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
-  }
-
-  private func answer(
-    _ alert: Alert, status: HTTPResponse.Status = .ok, location: String? = nil
-  ) -> Answer {
-    .own(status, location: location) { writer in
-      writer.object { $0.write(alert, as: Alert.shape, in: .shanghai) }
-    }
   }
 
   @discardableResult
@@ -111,13 +102,11 @@ extension UserRoutes {
     }
     let shown = rows.prefix(limit)
     let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
-    return .own { writer in
-      writer.object { object in
-        if let alerts { object.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
-        object.list("notifications", of: shown) { $1.writeWhole(to: &$0) }
-        object.member("unread") { $0.integer(unread) }
-        object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
-      }
+    return .own { object in
+      if let alerts { object.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
+      object.list("notifications", of: shown) { $1.writeWhole(to: &$0) }
+      object.member("unread") { $0.integer(unread) }
+      object.member("nextCursor") { $0.optional(next) { $0.string($1) } }
     }
   }
 

@@ -42,16 +42,48 @@ package struct Answer: Sendable {
       json: text, tag: String(hash.value, radix: 36), caching: caching, contentType: contentType)
   }
 
-  /// Of a user's own things: kept nowhere on the way.
+  static func object(
+    caching: String = "no-cache", members: (inout JSONWriter) -> Void
+  ) -> Answer {
+    var text = JSONWriter(capacity: 2_048)
+    text.object(members)
+    return Answer(json: text.bytes, caching: caching)
+  }
+
+  /// An array of objects.
+  static func list<Row>(
+    of rows: some Sequence<Row>, caching: String = "no-cache",
+    members: (inout JSONWriter, Row) -> Void
+  ) -> Answer {
+    var text = JSONWriter(capacity: 2_048)
+    text.objects(of: rows, members: members)
+    return Answer(json: text.bytes, caching: caching)
+  }
+
+  /// An object of a user's own things: kept nowhere on the way.
   static func own(
     _ status: HTTPResponse.Status = .ok, location: String? = nil,
-    write: (inout JSONWriter) -> Void
+    members: (inout JSONWriter) -> Void
   ) -> Answer {
-    var text = JSONWriter(capacity: 1_024)
-    write(&text)
-    var answer = Answer(json: text.bytes, caching: "no-store")
+    var answer = object(caching: "no-store", members: members)
     answer.status = status
     if let location { answer.headers[.location] = location }
+    return answer
+  }
+
+  static func own<Value>(
+    _ value: Value, as shape: Shape<Value>, in zone: MarketZone = .utc,
+    status: HTTPResponse.Status = .ok, location: String? = nil
+  ) -> Answer {
+    own(status, location: location) { $0.write(value, as: shape, in: zone) }
+  }
+
+  static func ownList<Row>(
+    _ status: HTTPResponse.Status = .ok, of rows: some Sequence<Row>,
+    members: (inout JSONWriter, Row) -> Void
+  ) -> Answer {
+    var answer = list(of: rows, caching: "no-store", members: members)
+    answer.status = status
     return answer
   }
 

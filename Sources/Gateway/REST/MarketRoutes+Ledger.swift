@@ -179,15 +179,13 @@ extension MarketRoutes {
     let shown =
       rows.count > limit ? rows.filter { $0.symbol != rows[limit].symbol } : rows
     let next = rows.count > limit ? shown.last?.symbol.description : nil
-    var text = JSONWriter(capacity: shown.count * 256 + 128)
-    text.object { answer in
+    return .object { answer in
       answer.member("tradingDay") { $0.day(day) }
       answer.list("coverage", of: shown, as: CoverageRecord.shape)
       answer.member("nextCursor") { text in
         text.optional(next) { $0.string(Cursor.text(key: $1, of: fingerprint)) }
       }
     }
-    return Answer(json: text.bytes)
   }
 
   private func disagreements(_ arguments: Arguments) async throws(Problem) -> Answer {

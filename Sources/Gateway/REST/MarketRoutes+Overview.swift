@@ -13,18 +13,11 @@ extension MarketRoutes {
       ) { _, _ in
         let state = memory.state
         try loaded(state)
-        return Answer(json: Self.market(state, now: .now))
+        let phase = SessionPhase(at: state.clock(at: .now), by: state.calendar)
+        let overview = Overview(state: state, phase: phase)
+        return .object { $0.write(overview, as: Overview.shape, in: .shanghai) }
       }
     ]
-  }
-
-  private static func market(_ state: MarketState, now: Timestamp) -> [UInt8] {
-    let phase = SessionPhase(at: state.clock(at: now), by: state.calendar)
-    var text = JSONWriter(capacity: 2_048)
-    text.object {
-      $0.write(Overview(state: state, phase: phase), as: Overview.shape, in: .shanghai)
-    }
-    return text.bytes
   }
 }
 

@@ -182,12 +182,19 @@ extension JSONWriter {
   }
 
   /// An array of objects.
+  /// - Parameter members: appends those of one.
+  mutating func objects<Row>(
+    of rows: some Sequence<Row>, members: (inout JSONWriter, Row) -> Void
+  ) {
+    array { list in
+      for row in rows { list.object { members(&$0, row) } }
+    }
+  }
+
   mutating func rows<Value>(
     _ values: [Value], as shape: Shape<Value>, in zone: MarketZone = .utc
   ) {
-    array { rows in
-      for value in values { rows.object { $0.write(value, as: shape, in: zone) } }
-    }
+    objects(of: values) { $0.write($1, as: shape, in: zone) }
   }
 
   /// An object with an array for each field, which all of them have.
@@ -206,15 +213,10 @@ extension JSONWriter {
   }
 
   /// A member that is an array of objects.
-  /// - Parameter write: appends the members of one.
   mutating func list<Row>(
-    _ name: StaticString, of rows: some Sequence<Row>, write: (inout JSONWriter, Row) -> Void
+    _ name: StaticString, of rows: some Sequence<Row>, members: (inout JSONWriter, Row) -> Void
   ) {
-    member(name) { list in
-      list.array { list in
-        for row in rows { list.object { write(&$0, row) } }
-      }
-    }
+    member(name) { $0.objects(of: rows, members: members) }
   }
 
   mutating func list<Row>(

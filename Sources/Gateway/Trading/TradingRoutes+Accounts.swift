@@ -63,11 +63,9 @@ extension TradingRoutes {
         let accounts = try await routes.service.run { (connection) throws(AppStoreError) in
           try AccountTable(connection, userID: user).all()
         }
-        return .own { text in
-          text.object { answer in
-            answer.list("accounts", of: accounts) {
-              $0.write($1, as: PaperAccount.shape, in: $1.market.zone)
-            }
+        return .own { answer in
+          answer.list("accounts", of: accounts) {
+            $0.write($1, as: PaperAccount.shape, in: $1.market.zone)
           }
         }
       },
@@ -92,9 +90,7 @@ extension TradingRoutes {
           throw Problem(
             .notFound, code: "unknown_command", title: "There is no command of this number.")
         }
-        return .own { text in
-          text.object { $0.write(CommandProgress(found), as: CommandProgress.shape) }
-        }
+        return .own(CommandProgress(found), as: CommandProgress.shape)
       },
     ]
   }
@@ -115,9 +111,7 @@ extension TradingRoutes {
         try AccountTable(connection, userID: user)
           .create(named: body.name, market: market)
       }
-      return .own(.created, location: "/v1/account?account=\(account.id)") { text in
-        text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
-      }
+      return .made(account)
     }
   }
 
@@ -149,9 +143,7 @@ extension TradingRoutes {
           if let made = try accounts.all().first(where: { $0.name == name }) { return made }
           return try accounts.create(named: name, market: market)
         }
-        return .own(.created, location: "/v1/account?account=\(account.id)") { text in
-          text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
-        }
+        return .made(account)
       }
     }
   }
@@ -169,15 +161,9 @@ extension TradingRoutes {
     }
   }
 
-  func valued(
-    _ account: PaperAccount, status: HTTPResponse.Status = .ok, location: String? = nil
-  ) async throws(Problem) -> Answer {
+  func valued(_ account: PaperAccount) async throws(Problem) -> Answer {
     let portfolio = try await service.portfolio(of: account)
-    return .own(status, location: location) { text in
-      text.object {
-        $0.write(portfolio, as: Portfolio.accountShape, in: account.market.zone)
-      }
-    }
+    return .own(portfolio, as: Portfolio.accountShape, in: account.market.zone)
   }
 
   // MARK: Money
@@ -227,9 +213,9 @@ extension TradingRoutes {
     let id = try await service.account(request.account, of: request.identity).id
     return try await answer(command, of: request, in: id) { (_) async throws(Problem) in
       let account = try await service.account(id, of: request.identity)
-      return .own(.created, location: "/v1/account/transactions?account=\(id)") { text in
-        text.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
-      }
+      return .own(
+        account, as: PaperAccount.shape, in: account.market.zone, status: .created,
+        location: "/v1/account/transactions?account=\(id)")
     }
   }
 
@@ -246,13 +232,19 @@ extension TradingRoutes {
       try LedgerTable(connection).transactionLog(of: account.id, behind: first, limit: limit + 1)
     }
     let next = rows.count > limit ? Cursor.text(rows[limit - 1].sequence, of: name) : nil
-    return .own { text in
-      text.object { answer in
-        answer.list(
-          "transactions", of: rows.prefix(limit), as: TransactionLogRow.shape,
-          in: account.market.zone)
-        answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
-      }
+    return .own { answer in
+      answer.list(
+        "transactions", of: rows.prefix(limit), as: TransactionLogRow.shape,
+        in: account.market.zone)
+      answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
     }
+  }
+}
+
+extension Answer {
+  fileprivate static func made(_ account: PaperAccount) -> Answer {
+    .own(
+      account, as: PaperAccount.shape, in: account.market.zone, status: .created,
+      location: "/v1/account?account=\(account.id)")
   }
 }

@@ -77,9 +77,9 @@ extension TradingRoutes {
     try await answer(command, of: request, in: account) { (id) async throws(Problem) in
       let record = try await service.order(id, of: request.identity)
       let order = ListedOrder(record, in: service.memory.state)
-      return .own(status, location: status == .created ? "/v1/orders/\(id)" : nil) { text in
-        text.object { $0.write(order, as: ListedOrder.shape, in: order.zone) }
-      }
+      return .own(
+        order, as: ListedOrder.shape, in: order.zone, status: status,
+        location: status == .created ? "/v1/orders/\(id)" : nil)
     }
   }
 
@@ -99,15 +99,13 @@ extension TradingRoutes {
       )
     }
     let state = service.memory.state
-    return .own { text in
-      text.object { answer in
-        answer.list("orders", of: records.map { ListedOrder($0, in: state) }) {
-          $0.write($1, as: ListedOrder.shape, in: $1.zone)
-        }
-        answer.member("page") { $0.integer(page) }
-        answer.member("limit") { $0.integer(limit) }
-        answer.member("total") { $0.integer(Int64(total)) }
+    return .own { answer in
+      answer.list("orders", of: records.map { ListedOrder($0, in: state) }) {
+        $0.write($1, as: ListedOrder.shape, in: $1.zone)
       }
+      answer.member("page") { $0.integer(page) }
+      answer.member("limit") { $0.integer(limit) }
+      answer.member("total") { $0.integer(Int64(total)) }
     }
   }
 
@@ -119,8 +117,6 @@ extension TradingRoutes {
     }
     let details = OrderDetails(
       order: ListedOrder(record, in: service.memory.state), fills: fills, events: events)
-    return .own { text in
-      text.object { $0.write(details, as: OrderDetails.shape, in: details.order.zone) }
-    }
+    return .own(details, as: OrderDetails.shape, in: details.order.zone)
   }
 }

@@ -92,9 +92,8 @@ extension TradingRoutes {
     let orders = try await orders(of: [purchase], for: request.identity)
     let listed = ListedPurchase(
       purchase, order: orders[purchase.id], in: service.memory.state)
-    return .own(status, location: location) { text in
-      text.object { $0.write(listed, as: ListedPurchase.shape, in: listed.zone) }
-    }
+    return .own(
+      listed, as: ListedPurchase.shape, in: listed.zone, status: status, location: location)
   }
 
   /// By purchase, the orders that they became.
@@ -123,14 +122,12 @@ extension TradingRoutes {
     let orders = try await orders(of: purchases, for: request.identity)
     let state = service.memory.state
     let listed = purchases.map { ListedPurchase($0, order: orders[$0.id], in: state) }
-    return .own { text in
-      text.object { answer in
-        answer.list("queuePurchases", of: listed) {
-          $0.write($1, as: ListedPurchase.shape, in: $1.zone)
-        }
-        answer.member("page") { $0.integer(page) }
-        answer.member("limit") { $0.integer(limit) }
+    return .own { answer in
+      answer.list("queuePurchases", of: listed) {
+        $0.write($1, as: ListedPurchase.shape, in: $1.zone)
       }
+      answer.member("page") { $0.integer(page) }
+      answer.member("limit") { $0.integer(limit) }
     }
   }
 }

@@ -78,12 +78,10 @@ package struct TradingRoutes: Sendable {
     {
       return whole
     }
-    var answer = Answer.own(.accepted, location: "/v1/commands/\(sent.id)") { text in
-      let command = CommandProgress(
-        id: sent.id, account: account, kind: request.kind,
-        state: sent.isDone ? "done" : "pending")
-      text.object { $0.write(command, as: CommandProgress.shape) }
-    }
+    let command = CommandProgress(
+      id: sent.id, account: account, kind: request.kind, state: sent.isDone ? "done" : "pending")
+    var answer = Answer.own(
+      command, as: CommandProgress.shape, status: .accepted, location: "/v1/commands/\(sent.id)")
     answer.headers[.retryAfter] = "1"
     return answer
   }
@@ -107,9 +105,7 @@ package struct TradingRoutes: Sendable {
         let state = routes.service.memory.state
         let portfolio = ListedPortfolio(
           portfolio: try await routes.service.portfolio(of: account, in: state), state: state)
-        return .own { text in
-          text.object { $0.write(portfolio, as: ListedPortfolio.shape, in: portfolio.zone) }
-        }
+        return .own(portfolio, as: ListedPortfolio.shape, in: portfolio.zone)
       },
       setTriggers,
       reading(
@@ -132,13 +128,11 @@ package struct TradingRoutes: Sendable {
         let today = routes.service.today(of: account)
         let days = try await routes.service.history(
           of: account, from: today.advanced(by: -back), through: today)
-        return .own { text in
-          text.object { answer in
-            answer.member("account") {
-              $0.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
-            }
-            answer.list("days", of: days, as: PortfolioDay.shape)
+        return .own { answer in
+          answer.member("account") {
+            $0.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
           }
+          answer.list("days", of: days, as: PortfolioDay.shape)
         }
       },
     ]

@@ -41,9 +41,7 @@ extension UserRoutes {
 
   private func webhooks(_ request: UserRequest) async throws(Problem) -> Answer {
     let webhooks = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .own { writer in
-      writer.object { $0.list("webhooks", of: webhooks, as: Webhook.shape, in: .shanghai) }
-    }
+    return .own { $0.list("webhooks", of: webhooks, as: Webhook.shape, in: .shanghai) }
   }
 
   private func webhook(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -54,7 +52,7 @@ extension UserRoutes {
       }
       return found
     }
-    return answer(webhook)
+    return .own(webhook, as: Webhook.shape, in: .shanghai)
   }
 
   private func makeWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -64,16 +62,9 @@ extension UserRoutes {
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.create(url: url, secret: secret.bytes)
     }
-    return .own(.created, location: "/v1/webhooks/\(webhook.id)") { writer in
-      let made = MadeWebhook(webhook: webhook, secret: secret.reveal())
-      writer.object { $0.write(made, as: MadeWebhook.shape, in: .shanghai) }
-    }
-  }
-
-  private func answer(_ webhook: Webhook) -> Answer {
-    .own { writer in
-      writer.object { $0.write(webhook, as: Webhook.shape, in: .shanghai) }
-    }
+    return .own(
+      MadeWebhook(webhook: webhook, secret: secret.reveal()), as: MadeWebhook.shape,
+      in: .shanghai, status: .created, location: "/v1/webhooks/\(webhook.id)")
   }
 
   private func replaceWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
@@ -81,7 +72,7 @@ extension UserRoutes {
     let webhook = try await change(request) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
     }
-    return answer(webhook)
+    return .own(webhook, as: Webhook.shape, in: .shanghai)
   }
 
   private func deleteWebhook(_ request: UserRequest) async throws(Problem) -> Answer {

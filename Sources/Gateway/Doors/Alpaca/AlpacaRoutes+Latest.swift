@@ -21,7 +21,7 @@ extension AlpacaRoutes {
       ) { arguments, _ in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         let bars = try await newestBars(of: found.map(\.place), days: 0)
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("bars") { list in
             list.object { list in
               for (entry, bars) in zip(found, bars) {
@@ -40,7 +40,7 @@ extension AlpacaRoutes {
         guard let bar = try await newestBars(of: [place], days: 0).first?.minute else {
           throw Self.nothing("no minute of it is stored")
         }
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("bar") { $0.write(bar) }
           answer.member("symbol") { $0.string(symbol) }
         }
@@ -95,7 +95,7 @@ extension AlpacaRoutes {
         parameters: Self.several, answer: .object([.init("quotes", .object([]))])
       ) { arguments, _ in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("quotes") { list in
             list.object { list in
               for entry in found {
@@ -117,7 +117,7 @@ extension AlpacaRoutes {
         guard let quote = stock(at: place).flatMap({ AlpacaMessage(quote: $0) }) else {
           throw Self.nothing("it has no book")
         }
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("quote") { $0.write(quote) }
           answer.member("symbol") { $0.string(symbol) }
         }
@@ -159,7 +159,7 @@ extension AlpacaRoutes {
       ) { arguments, _ in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         let bars = try await newestBars(of: found.map(\.place), days: 2)
-        return Self.answer { answer in
+        return .object { answer in
           for (entry, bars) in zip(found, bars) {
             answer.member(named: entry.symbol) { text in
               text.object { write(snapshotOf: entry.place, bars: bars, to: &$0) }
@@ -174,7 +174,7 @@ extension AlpacaRoutes {
         let symbol = arguments["symbol"] ?? ""
         let place = try symbols(arguments).series(symbol)
         let bars = try await newestBars(of: [place], days: 2)
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("symbol") { $0.string(symbol) }
           for bars in bars { write(snapshotOf: place, bars: bars, to: &answer) }
         }

@@ -88,14 +88,10 @@ extension AlpacaRoutes {
       !["active", nil].contains(arguments["status"])
       || !["us_equity", nil].contains(arguments["asset_class"])
       || arguments["exchange"] != nil || arguments["attributes"] != nil
-    let places = isEmpty ? [] : directory.places
-    var text = JSONWriter(capacity: places.count * 400 + 64)
-    text.array { list in
-      for place in places where directory.meant(by: directory[place].symbol) == place {
-        list.object { $0.write(assetOf: directory[place].symbol, at: place, in: state) }
-      }
+    let places = directory.places.filter { place in
+      !isEmpty && directory.meant(by: directory[place].symbol) == place
     }
-    return Answer(json: text.bytes)
+    return .list(of: places) { $0.write(assetOf: directory[$1].symbol, at: $1, in: state) }
   }
 
   private func asset(_ arguments: Arguments) throws(Problem) -> Answer {
@@ -107,7 +103,7 @@ extension AlpacaRoutes {
       name.utf8.count == Self.idLength && directory[$0].assetID == name.lowercased()
     }
     let place = if let named { named } else { try symbols.series(name) }
-    return Self.answer { $0.write(assetOf: directory[place].symbol, at: place, in: state) }
+    return .object { $0.write(assetOf: directory[place].symbol, at: place, in: state) }
   }
 
   private static let idLength = 36
@@ -146,27 +142,19 @@ extension AlpacaRoutes {
     days calendar: TradingCalendar, from start: TradingDay?, through end: TradingDay?
   ) -> Answer {
     let last = min(end ?? calendar.lastDay, calendar.lastDay)
-    var day = max(start ?? calendar.firstDay, calendar.firstDay)
+    let first = max(start ?? calendar.firstDay, calendar.firstDay)
     let opens = clockText(hours.sessions.first?.opens ?? 0)
     let closes = clockText(hours.sessions.last?.closes ?? 0)
     let sessionOpens = clockText(hours.auction?.opens ?? 0).filter { $0 != ":" }
     let sessionCloses = clockText(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
-    var text = JSONWriter(capacity: 4_096)
-    text.array { list in
-      while day <= last {
-        if calendar.isTradingDay(day) == true {
-          list.object { row in
-            row.member("date") { $0.day(day) }
-            row.member("open") { $0.string(opens) }
-            row.member("close") { $0.string(closes) }
-            row.member("session_open") { $0.string(sessionOpens) }
-            row.member("session_close") { $0.string(sessionCloses) }
-          }
-        }
-        day = day.advanced(by: 1)
-      }
+    let days = sequence(first: first) { $0.advanced(by: 1) }.prefix { $0 <= last }
+    return .list(of: days.filter { calendar.isTradingDay($0) == true }) { row, day in
+      row.member("date") { $0.day(day) }
+      row.member("open") { $0.string(opens) }
+      row.member("close") { $0.string(closes) }
+      row.member("session_open") { $0.string(sessionOpens) }
+      row.member("session_close") { $0.string(sessionCloses) }
     }
-    return Answer(json: text.bytes)
   }
 
   /// `09:30`

@@ -83,7 +83,7 @@ struct AlpacaRoutes: Sendable {
         ])
       ) { arguments, _ in
         let page = try await page(arguments, of: arguments.list("symbols") ?? [])
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("bars") { list in
             list.object { list in
               for entry in page.bars {
@@ -105,7 +105,7 @@ struct AlpacaRoutes: Sendable {
         let symbol = arguments["symbol"] ?? ""
         _ = try symbols(arguments).series(symbol)
         let page = try await page(arguments, of: [symbol])
-        return Self.answer { answer in
+        return .object { answer in
           answer.member("bars") { $0.write(bars: page.bars.flatMap(\.candles)) }
           answer.member("symbol") { $0.string(symbol) }
           answer.member("next_page_token") { $0.optional(page.nextToken) { $0.string($1) } }
@@ -139,12 +139,6 @@ struct AlpacaRoutes: Sendable {
     try market.loaded(state)
     return AlpacaSymbols(
       state.directory, feed: arguments["feed"], currency: arguments["currency"])
-  }
-
-  static func answer(_ body: (inout JSONWriter) -> Void) -> Answer {
-    var text = JSONWriter(capacity: 4_096)
-    text.object(body)
-    return Answer(json: text.bytes)
   }
 }
 

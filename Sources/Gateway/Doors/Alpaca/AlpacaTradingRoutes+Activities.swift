@@ -64,13 +64,7 @@ extension AlpacaTradingRoutes {
         of: account.id, filter: filter, behind: end, limit: limit)
     }
     let epochs = service.memory.state.epochs
-    return .own { text in
-      text.array { list in
-        for row in rows {
-          list.object { $0.write(AlpacaActivity(row), zone: zone, epochs: epochs) }
-        }
-      }
-    }
+    return .ownList(of: rows) { $0.write(AlpacaActivity($1), zone: zone, epochs: epochs) }
   }
 
   // MARK: History
@@ -113,7 +107,7 @@ extension AlpacaTradingRoutes {
         call.arguments, today: routes.service.today(of: call.account), zone: zone)
       let days = try await routes.service.history(
         of: call.account, from: range.first, through: range.last)
-      return .own { text in text.object { $0.write(alpaca: days, zone: zone) } }
+      return .own { $0.write(alpaca: days, zone: zone) }
     }
   }
 }

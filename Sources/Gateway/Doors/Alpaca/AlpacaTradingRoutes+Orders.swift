@@ -68,15 +68,9 @@ extension AlpacaTradingRoutes {
       ) { (routes, call) throws(Problem) in
         let results = try await routes.cancelAll(call)
         let epochs = routes.service.memory.state.epochs
-        return .own(.several) { text in
-          text.array { list in
-            for (id, status) in results {
-              list.object { row in
-                row.member("id") { $0.string(AlpacaID.order.text(id, in: epochs)) }
-                row.member("status") { $0.integer(Int64(status.code)) }
-              }
-            }
-          }
+        return .ownList(.several, of: results) { row, result in
+          row.member("id") { $0.string(AlpacaID.order.text(result.id, in: epochs)) }
+          row.member("status") { $0.integer(Int64(result.status.code)) }
         }
       },
       route(
@@ -124,7 +118,7 @@ extension AlpacaTradingRoutes {
 
   func answer(_ record: OrderRecord) -> Answer {
     let state = service.memory.state
-    return .own { text in text.object { $0.write(alpaca: record, in: state) } }
+    return .own { $0.write(alpaca: record, in: state) }
   }
 
   /// The number of the order in the path, which must be of the account that trades.
@@ -168,11 +162,7 @@ extension AlpacaTradingRoutes {
     let records = try await service.orders(of: call.identity) { (table) throws(AppStoreError) in
       try table.orders(of: account, filter: wanted, limit: limit)
     }
-    return .own { text in
-      text.array { list in
-        for record in records { list.object { $0.write(alpaca: record, in: state) } }
-      }
-    }
+    return .ownList(of: records) { $0.write(alpaca: $1, in: state) }
   }
 
   /// Of each open order, what became of its cancellation.

@@ -36,11 +36,7 @@ extension AlpacaTradingRoutes {
       ) { (routes, call) throws(Problem) in
         let held = try await routes.service.portfolio(of: call.account).holdings
         let state = routes.service.memory.state
-        return .own { text in
-          text.array { list in
-            for holding in held { list.object { $0.write(alpaca: holding, in: state) } }
-          }
-        }
+        return .ownList(of: held) { $0.write(alpaca: $1, in: state) }
       },
       route(
         "/v2/positions/{symbol}", summary: "Alpaca: what is held of one.",
@@ -48,7 +44,7 @@ extension AlpacaTradingRoutes {
       ) { (routes, call) throws(Problem) in
         let holding = try await routes.holding(call)
         let state = routes.service.memory.state
-        return .own { text in text.object { $0.write(alpaca: holding, in: state) } }
+        return .own { $0.write(alpaca: holding, in: state) }
       },
       route(
         "/v2/positions/{symbol}", method: .delete,
@@ -115,12 +111,8 @@ extension AlpacaTradingRoutes {
       }
     }
     let state = service.memory.state
-    return .own(.several) { text in
-      text.array { list in
-        for (holding, result) in results {
-          list.object { $0.write(closing: holding, result: result, in: state) }
-        }
-      }
+    return .ownList(.several, of: results) {
+      $0.write(closing: $1.holding, result: $1.result, in: state)
     }
   }
 }

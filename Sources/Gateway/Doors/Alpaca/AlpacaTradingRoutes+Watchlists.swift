@@ -111,11 +111,7 @@ extension AlpacaTradingRoutes {
   private func listAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
     let lists = try await run(call) { (table) throws(AppStoreError) in try table.dated() }
     let state = try market()
-    return .own { text in
-      text.array { all in
-        for list in lists { all.object { $0.write(alpaca: list, of: call.account, in: state) } }
-      }
-    }
+    return .ownList(of: lists) { $0.write(alpaca: $1, of: call.account, in: state) }
   }
 
   private func change(_ call: AlpacaCall) async throws(Problem) -> Answer {
@@ -202,7 +198,7 @@ extension AlpacaTradingRoutes {
   ) throws(Problem) -> Answer {
     guard let list = found.first else { throw .unknownWatchlist }
     let state = try market()
-    return .own { text in text.object { $0.write(alpaca: list, of: call.account, in: state) } }
+    return .own { $0.write(alpaca: list, of: call.account, in: state) }
   }
 }
 
@@ -233,20 +229,16 @@ extension JSONWriter {
   fileprivate mutating func write(
     alpaca dated: DatedWatchlist, of account: PaperAccount, in state: MarketState
   ) {
-    let list = dated.list
+    let watchlist = dated.list
     let zone = account.market.zone
-    member("id") { $0.string(AlpacaID.watchlist.text(list.id, in: .none)) }
+    member("id") { $0.string(AlpacaID.watchlist.text(watchlist.id, in: .none)) }
     member("account_id") { $0.string(AlpacaID.account.text(account.id, in: .none)) }
-    member("name") { $0.string(list.name) }
+    member("name") { $0.string(watchlist.name) }
     member("created_at") { $0.moment(dated.createdAt, in: zone) }
     member("updated_at") { $0.moment(dated.updatedAt, in: zone) }
-    member("assets") { assets in
-      assets.array { assets in
-        for item in list.items {
-          let place = state.directory.meant(by: item.symbol)
-          assets.object { $0.write(assetOf: item.symbol, at: place, in: state) }
-        }
-      }
+    list("assets", of: watchlist.items) { asset, item in
+      let place = state.directory.meant(by: item.symbol)
+      asset.write(assetOf: item.symbol, at: place, in: state)
     }
   }
 }

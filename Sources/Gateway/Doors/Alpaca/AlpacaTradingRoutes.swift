@@ -117,11 +117,9 @@ struct AlpacaTradingRoutes: Sendable {
       })
 
   private static var configuration: Answer {
-    .own { text in
-      text.object { answer in
-        for (name, value) in configurations {
-          answer.member(named: name) { $0.encoded(Array(value.utf8)) }
-        }
+    .own { answer in
+      for (name, value) in configurations {
+        answer.member(named: name) { $0.encoded(Array(value.utf8)) }
       }
     }
   }
@@ -131,7 +129,7 @@ struct AlpacaTradingRoutes: Sendable {
       route("/v2/account", summary: "Alpaca: the account.", answer: Self.account) {
         (routes, call) throws(Problem) in
         let portfolio = try await routes.service.portfolio(of: call.account)
-        return .own { text in text.object { $0.write(alpaca: portfolio) } }
+        return .own { $0.write(alpaca: portfolio) }
       },
       route(
         "/v2/account/configurations", summary: "Alpaca: what the account may do.",

@@ -142,14 +142,13 @@ extension UDFRoutes {
         "\(row.timeframe) of \(zone.text(of: row.openedAt)): close was \(row.close) until "
           + "\(zone.text(of: row.knownTo)), \(row.cause)")
     }
-    return Answer(json: UDFMarks.json(marks))
+    return UDFMarks.answer(marks)
   }
 
   // MARK: Quotes
 
   private static func quotes(_ names: [String], in state: MarketState) -> Answer {
-    var text = JSONWriter(capacity: names.count * 256)
-    text.object { answer in
+    .object { answer in
       answer.member("s") { $0.string("ok") }
       answer.list("d", of: names) { quote, name in
         let place = UDFSymbol.place(of: name, in: state.directory)
@@ -162,7 +161,6 @@ extension UDFRoutes {
         }
       }
     }
-    return Answer(json: text.bytes)
   }
 }
 
@@ -176,14 +174,13 @@ struct UDFMarks: Sendable {
 
   private typealias Column = (name: StaticString, value: String)
 
-  static func json(_ marks: [Int64: UDFMarks]) -> [UInt8] {
+  static func answer(_ marks: [Int64: UDFMarks]) -> Answer {
     let rows = marks.sorted { $0.key < $1.key }.flatMap { bar, marks in
       [("gap", "red", "G", marks.gaps), ("revision", "blue", "R", marks.revisions)]
         .filter { !$0.3.isEmpty }
         .map { (seconds: bar, kind: $0.0, color: $0.1, label: $0.2, lines: $0.3) }
     }
-    var text = JSONWriter(capacity: rows.count * 128 + 128)
-    text.object { answer in
+    return .object { answer in
       answer.member("id") { $0.strings(rows.map { "\($0.kind)-\($0.seconds)" }) }
       answer.member("time") { list in list.array { for row in rows { $0.integer(row.seconds) } } }
       answer.member("color") { $0.strings(rows.map(\.color)) }
@@ -192,7 +189,6 @@ struct UDFMarks: Sendable {
       answer.member("labelFontColor") { $0.strings(rows.map { _ in "white" }) }
       answer.member("minSize") { list in list.array { for _ in rows { $0.integer(14) } } }
     }
-    return text.bytes
   }
 
   private static func shown(_ lines: [String]) -> String {

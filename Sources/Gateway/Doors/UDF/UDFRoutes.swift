@@ -66,8 +66,7 @@ struct UDFRoutes: Sendable {
 
   private static func configuration(_ state: MarketState) -> Answer {
     let series = state.directory.places.map { state.directory[$0] }
-    var text = JSONWriter()
-    text.object { config in
+    return .object { config in
       config.member("supports_search") { $0.boolean(true) }
       config.member("supports_group_request") { $0.boolean(false) }
       config.member("supports_marks") { $0.boolean(true) }
@@ -86,7 +85,6 @@ struct UDFRoutes: Sendable {
         type.member("value") { $0.string(name) }
       }
     }
-    return Answer(json: text.bytes)
   }
 
   // MARK: What all need

@@ -63,9 +63,7 @@ extension UDFRoutes {
       ) { arguments, _ in
         let state = market.memory.state
         let place = try place(arguments["symbol"] ?? "", in: state)
-        var text = JSONWriter()
-        text.object { $0.write(udf: place, in: state.directory) }
-        return Answer(json: text.bytes)
+        return .object { $0.write(udf: place, in: state.directory) }
       },
       Route(
         "/udf/search", summary: "TradingView: symbols by code, name or pinyin initials.",
@@ -100,13 +98,8 @@ extension UDFRoutes {
       isWanted(directory[place].kind, by: "type")
         && isWanted(directory[place].exchange, by: "exchange")
     }
-    var text = JSONWriter()
-    text.array { list in
-      for place in places.prefix(Int(arguments.integer("limit") ?? foundDefault)) {
-        list.object { $0.write(udfNameOf: place, in: directory) }
-      }
-    }
-    return Answer(json: text.bytes)
+    let limit = Int(arguments.integer("limit") ?? foundDefault)
+    return .list(of: places.prefix(limit)) { $0.write(udfNameOf: $1, in: directory) }
   }
 }
 
