@@ -87,12 +87,8 @@ extension UserRoutes {
     let isUnread = request.arguments["unread"] == "true"
     let limit = Int(request.arguments.integer("limit") ?? Self.inboxRowsDefault)
     let fingerprint = "inbox \(user) \(isUnread)"
-    var before: Int64?
-    if let cursor = request.arguments["cursor"] {
-      guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
-      before = id
-    }
-    let (rows, unread, alerts) = try await run { [before] (connection) throws(AppStoreError) in
+    let before = try request.arguments.cursor(of: fingerprint)
+    let (rows, unread, alerts) = try await run { (connection) throws(AppStoreError) in
       let table = NotificationTable(connection)
       return (
         try table.inbox(of: user, before: before, isUnread: isUnread, limit: Int32(limit + 1)),

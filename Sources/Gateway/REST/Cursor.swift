@@ -45,3 +45,18 @@ enum Cursor {
     return String(hash.value, radix: 36)
   }
 }
+
+extension Arguments {
+  /// The key that the cursor of a request holds; nil where the first page is asked for.
+  /// - Parameter range: the keys that there may be: anybody can make a cursor.
+  /// - Throws: `Cursor.unknown`.
+  func cursor(
+    of request: String, in range: ClosedRange<Int64> = Int64.min...Int64.max
+  ) throws(Problem) -> Int64? {
+    guard let text = self["cursor"] else { return nil }
+    guard let key = Cursor.read(text, of: request), range.contains(key) else {
+      throw Cursor.unknown
+    }
+    return key
+  }
+}

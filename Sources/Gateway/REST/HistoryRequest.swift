@@ -59,10 +59,9 @@ struct HistoryRequest: Sendable {
       }
       query.from = [query.from, begins].compactMap(\.self).max()
     }
-    guard let text = arguments["cursor"] else { return }
-    guard let before = Cursor.read(text, of: fingerprint), Self.cursorRange.contains(before)
-    else { throw Cursor.unknown }
-    query.to = Timestamp(microseconds: before)
+    if let before = try arguments.cursor(of: fingerprint, in: Self.cursorRange) {
+      query.to = Timestamp(microseconds: before)
+    }
   }
 
   /// Anybody can make a cursor: those of the years 1 to 9999 are times that the database knows.

@@ -129,12 +129,8 @@ extension MarketRoutes {
   ) async throws(Problem) -> Answer {
     let limit = Int(arguments.integer("limit") ?? Self.rowsDefault)
     let fingerprint = arguments.fingerprint(of: "\(name) \(subject)")
-    var after: Int64?
-    if let cursor = arguments["cursor"] {
-      guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
-      after = id
-    }
-    let rows = try await query { [after] (reader) throws(StoreError) in
+    let after = try arguments.cursor(of: fingerprint)
+    let rows = try await query { (reader) throws(StoreError) in
       try read(reader, after, Int32(limit + 1))
     }
     let shown = rows.prefix(limit)

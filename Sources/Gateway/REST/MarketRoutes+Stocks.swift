@@ -110,12 +110,7 @@ extension MarketRoutes {
     of all: [SeriesPlace], _ arguments: Arguments
   ) throws(Problem) -> (places: [SeriesPlace], next: String?) {
     let fingerprint = arguments.fingerprint(of: "stocks")
-    var first = 0
-    if let text = arguments["cursor"] {
-      guard let offset = Cursor.read(text, of: fingerprint), (0...Self.offsetMax).contains(offset)
-      else { throw Cursor.unknown }
-      first = Int(offset)
-    }
+    let first = Int(try arguments.cursor(of: fingerprint, in: 0...Self.offsetMax) ?? 0)
     // A request that names symbols wants all of them.
     let usual = arguments["symbols"] == nil ? Self.pageDefault : Self.symbolsMax
     let last = min(first + Int(arguments.integer("limit") ?? Int64(usual)), all.count)

@@ -222,14 +222,10 @@ extension TradingRoutes {
   private func log(_ request: UserRequest) async throws(Problem) -> Answer {
     let account = try await service.account(request.account, of: request.identity)
     let name = request.arguments.fingerprint(of: "transactions \(account.id)")
-    var before: Int64?
-    if let cursor = request.arguments["cursor"] {
-      guard let read = Cursor.read(cursor, of: name) else { throw Cursor.unknown }
-      before = read
-    }
-    let (limit, first) = (Int(request.arguments.integer("limit") ?? Self.rowsDefault), before)
+    let before = try request.arguments.cursor(of: name)
+    let limit = Int(request.arguments.integer("limit") ?? Self.rowsDefault)
     let rows = try await service.run { (connection) throws(AppStoreError) in
-      try LedgerTable(connection).transactionLog(of: account.id, behind: first, limit: limit + 1)
+      try LedgerTable(connection).transactionLog(of: account.id, behind: before, limit: limit + 1)
     }
     let next = rows.count > limit ? Cursor.text(rows[limit - 1].sequence, of: name) : nil
     return .own { answer in
