@@ -14,23 +14,22 @@ extension UserRoutes {
       // Any token may have one: what it opens is the token's.
       route(
         .post, path: "/v1/tickets", scope: .open, status: .created, answer: Self.ticket,
-        summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s."
-      ) { (routes, request) throws(Problem) in try routes.makeTicket(request) },
+        summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s.",
+        respond: makeTicket),
       route(
         .get, path: "/v1/preferences", answer: .anyObject,
-        summary: "The user's preferences: one JSON object."
-      ) { (routes, request) throws(Problem) in try await routes.preferences(request) },
+        summary: "The user's preferences: one JSON object.", respond: preferences),
       route(
         .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
         summary: "Replaces the user's preferences."
-      ) { (routes, request) throws(Problem) in
-        try await routes.changePreferences(request, merging: false)
+      ) { (request) throws(Problem) in
+        try await changePreferences(request, merging: false)
       },
       route(
         .patch, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
         summary: "Replaces the members that the body has; those of other apps stay."
-      ) { (routes, request) throws(Problem) in
-        try await routes.changePreferences(request, merging: true)
+      ) { (request) throws(Problem) in
+        try await changePreferences(request, merging: true)
       },
     ]
   }
@@ -40,24 +39,21 @@ extension UserRoutes {
       route(
         .get, path: "/v1/watchlists",
         answer: .object([.init("watchlists", .array(of: Watchlist.shape.schema))]),
-        summary: "The user's watchlists, in order, with their symbols."
-      ) { (routes, request) throws(Problem) in try await routes.watchlists(request) },
+        summary: "The user's watchlists, in order, with their symbols.", respond: watchlists),
       route(
         .post, path: "/v1/watchlists", status: .created, answer: Watchlist.shape.schema,
-        body: Self.name, summary: "Makes a watchlist.", problems: [.conflict]
-      ) { (routes, request) throws(Problem) in try await routes.makeWatchlist(request) },
+        body: Self.name, summary: "Makes a watchlist.", problems: [.conflict],
+        respond: makeWatchlist),
       route(
         .get, path: "/v1/watchlists/{id}", answer: Watchlist.shape.schema,
-        summary: "One watchlist.", problems: [.notFound]
-      ) { (routes, request) throws(Problem) in try await routes.watchlist(request) },
+        summary: "One watchlist.", problems: [.notFound], respond: watchlist),
       route(
         .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
-        summary: "Renames a watchlist.", problems: [.notFound, .conflict]
-      ) { (routes, request) throws(Problem) in try await routes.renameWatchlist(request) },
+        summary: "Renames a watchlist.", problems: [.notFound, .conflict],
+        respond: renameWatchlist),
       route(
         .delete, path: "/v1/watchlists/{id}", status: .noContent, answer: nil,
-        summary: "Deletes a watchlist. Deleting it again is no error."
-      ) { (routes, request) throws(Problem) in try await routes.deleteWatchlist(request) },
+        summary: "Deletes a watchlist. Deleting it again is no error.", respond: deleteWatchlist),
     ]
   }
 
@@ -68,23 +64,21 @@ extension UserRoutes {
         body: Self.symbols,
         summary: "Makes these all its symbols, in this order: each a string, or an object with "
           + "symbol, low and high. A bare string keeps the triggers.",
-        problems: [.notFound, .conflict]
-      ) { (routes, request) throws(Problem) in try await routes.replaceSymbols(request) },
+        problems: [.notFound, .conflict], respond: replaceSymbols),
       route(
         .put, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
         body: TriggersBody.schema,
         summary: "Adds a symbol at the end, or sets its triggers.",
-        problems: [.notFound, .conflict]
-      ) { (routes, request) throws(Problem) in try await routes.putSymbol(request) },
+        problems: [.notFound, .conflict], respond: putSymbol),
       route(
         .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
-        summary: "Removes a symbol. Removing it again is no error.", problems: [.notFound]
-      ) { (routes, request) throws(Problem) in try await routes.removeSymbol(request) },
+        summary: "Removes a symbol. Removing it again is no error.", problems: [.notFound],
+        respond: removeSymbol),
     ]
   }
 
   typealias Responding =
-    @Sendable (UserRoutes, UserRequest) async throws(Problem) -> Answer
+    @Sendable (UserRequest) async throws(Problem) -> Answer
 
   func route(
     _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
@@ -97,8 +91,8 @@ extension UserRoutes {
     return .ofUser(
       path, method: method, summary: summary, scope: scope, parameters: parameters,
       status: status, answer: answer, body: body,
-      problems: [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
-    ) { (request) throws(Problem) in try await respond(self, request) }
+      problems: [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems,
+      respond: respond)
   }
 
   // MARK: Shapes

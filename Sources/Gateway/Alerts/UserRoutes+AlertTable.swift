@@ -9,21 +9,18 @@ extension UserRoutes {
       route(
         .get, path: "/v1/alerts",
         answer: .object([.init("alerts", .array(of: Alert.shape.schema))]),
-        summary: "The user's alerts, in the order they were made."
-      ) { (routes, request) throws(Problem) in try await routes.alerts(request) },
+        summary: "The user's alerts, in the order they were made.", respond: alerts),
       making(path: "/v1/alerts", summary: "Makes an alert, armed as its series stands now."),
       route(
         .get, path: "/v1/alerts/{id}", answer: Alert.shape.schema, summary: "One alert.",
-        problems: [.notFound]
-      ) { (routes, request) throws(Problem) in try await routes.alert(request) },
+        problems: [.notFound], respond: alert),
       route(
         .put, path: "/v1/alerts/{id}", answer: Alert.shape.schema, body: Self.alertBody,
-        summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict]
-      ) { (routes, request) throws(Problem) in try await routes.replaceAlert(request) },
+        summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict],
+        respond: replaceAlert),
       route(
         .delete, path: "/v1/alerts/{id}", status: .noContent, answer: nil,
-        summary: "Deletes an alert. Deleting it again is no error."
-      ) { (routes, request) throws(Problem) in try await routes.deleteAlert(request) },
+        summary: "Deletes an alert. Deleting it again is no error.", respond: deleteAlert),
     ]
   }
 
@@ -47,8 +44,7 @@ extension UserRoutes {
             summary: "Notifications of a page; \(Self.inboxRowsDefault) if none is given.",
             example: "10"),
           Parameter("cursor", .matching(.cursor), summary: "nextCursor of the page before."),
-        ], problems: [.notFound]
-      ) { (routes, request) throws(Problem) in try await routes.notifications(request) },
+        ], problems: [.notFound], respond: notifications),
       making(path: "/v1/notifications", summary: "Makes an alert, as POST /v1/alerts does."),
       hiding(path: "/v1/notifications/{id}"),
       route(
@@ -56,12 +52,11 @@ extension UserRoutes {
         summary: "Marks all notifications as read, or those that are not newer than one of them.",
         query: [
           Parameter("through", .integer(1...Int64.max), summary: "The newest one that was seen.")
-        ]
-      ) { (routes, request) throws(Problem) in try await routes.readNotifications(request) },
+        ], respond: readNotifications),
       route(
         .put, path: "/v1/inbox/{id}/read", status: .noContent, answer: nil,
-        summary: "Marks a notification as read. Doing so again is no error."
-      ) { (routes, request) throws(Problem) in try await routes.readNotification(request) },
+        summary: "Marks a notification as read. Doing so again is no error.",
+        respond: readNotification),
       hiding(path: "/v1/inbox/{id}"),
     ]
   }
@@ -69,15 +64,14 @@ extension UserRoutes {
   private func making(path: String, summary: String) -> Route {
     route(
       .post, path: path, status: .created, answer: Alert.shape.schema, body: Self.alertBody,
-      summary: summary, problems: [.conflict]
-    ) { (routes, request) throws(Problem) in try await routes.makeAlert(request) }
+      summary: summary, problems: [.conflict], respond: makeAlert)
   }
 
   private func hiding(path: String) -> Route {
     route(
       .delete, path: path, status: .noContent, answer: nil,
-      summary: "Takes a notification out of the inbox. Doing so again is no error."
-    ) { (routes, request) throws(Problem) in try await routes.deleteNotification(request) }
+      summary: "Takes a notification out of the inbox. Doing so again is no error.",
+      respond: deleteNotification)
   }
 
   // MARK: Shapes

@@ -9,29 +9,24 @@ extension UserRoutes {
       route(
         .get, path: "/v1/webhooks",
         answer: .object([.init("webhooks", .array(of: Webhook.shape.schema))]),
-        summary: "The user's webhooks, and how their deliveries went."
-      ) { (routes, request) throws(Problem) in try await routes.webhooks(request) },
+        summary: "The user's webhooks, and how their deliveries went.", respond: webhooks),
       route(
         .post, path: "/v1/webhooks", status: .created, answer: MadeWebhook.shape.schema,
         body: Self.address,
         summary: "Makes a webhook: from now on each notification is sent to its URL, signed as "
           + "Standard Webhooks has it. The secret is shown this once.",
-        problems: [.conflict]
-      ) { (routes, request) throws(Problem) in try await routes.makeWebhook(request) },
+        problems: [.conflict], respond: makeWebhook),
       route(
         .get, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, summary: "One webhook.",
-        problems: [.notFound]
-      ) { (routes, request) throws(Problem) in try await routes.webhook(request) },
+        problems: [.notFound], respond: webhook),
       route(
         .put, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, body: Self.address,
         summary: "Gives a webhook another URL, or the same; one that is disabled is enabled again, "
           + "and gets what it missed.",
-        problems: [.notFound, .conflict]
-      ) { (routes, request) throws(Problem) in try await routes.replaceWebhook(request) },
+        problems: [.notFound, .conflict], respond: replaceWebhook),
       route(
         .delete, path: "/v1/webhooks/{id}", status: .noContent, answer: nil,
-        summary: "Deletes a webhook. Deleting it again is no error."
-      ) { (routes, request) throws(Problem) in try await routes.deleteWebhook(request) },
+        summary: "Deletes a webhook. Deleting it again is no error.", respond: deleteWebhook),
     ]
   }
 
