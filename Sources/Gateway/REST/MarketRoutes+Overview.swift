@@ -29,9 +29,7 @@ enum SessionPhase: String, Sendable {
   case afterHours = "after_hours"
 
   init(at moment: Timestamp, by calendar: TradingCalendar) {
-    let day = moment.shanghaiDay
-    // Beyond the days that the calendar knows a weekday counts as one.
-    guard calendar.isTradingDay(day) ?? !day.isWeekend else {
+    guard calendar.mayTrade(moment.shanghaiDay) else {
       self = .holiday
       return
     }

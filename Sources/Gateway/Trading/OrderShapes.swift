@@ -182,15 +182,9 @@ struct ListedPurchase: Sendable {
 
   private static let window = Shape<Range<Int32>>(
     fields: [
-      .string("from") { ListedPurchase.clock($0.lowerBound) },
-      .string("to") { ListedPurchase.clock($0.upperBound) },
+      .string("from") { Int($0.lowerBound).clockText },
+      .string("to") { Int($0.upperBound).clockText },
     ])
-
-  /// `09:30`
-  private static func clock(_ second: Int32) -> String {
-    [second / 3_600, second / 60 % 60].map { $0 < 10 ? "0\($0)" : String($0) }
-      .joined(separator: ":")
-  }
 }
 
 extension NamedTrigger {

@@ -118,8 +118,7 @@ extension AlpacaRoutes {
     var day = today.advanced(by: -1)
     while nextOpen <= now || nextClose <= now {
       day = day.advanced(by: 1)
-      // Beyond the days that the calendar knows a weekday counts as one.
-      guard calendar.isTradingDay(day) ?? !day.isWeekend else { continue }
+      guard calendar.mayTrade(day) else { continue }
       for session in hours.sessions {
         let opens = hours.zone.moment(on: day, secondOfDay: session.opens)
         let closes = hours.zone.moment(on: day, secondOfDay: session.closes)
@@ -143,10 +142,10 @@ extension AlpacaRoutes {
   ) -> Answer {
     let last = min(end ?? calendar.lastDay, calendar.lastDay)
     let first = max(start ?? calendar.firstDay, calendar.firstDay)
-    let opens = clockText(hours.sessions.first?.opens ?? 0)
-    let closes = clockText(hours.sessions.last?.closes ?? 0)
-    let sessionOpens = clockText(hours.auction?.opens ?? 0).filter { $0 != ":" }
-    let sessionCloses = clockText(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
+    let opens = (hours.sessions.first?.opens ?? 0).clockText
+    let closes = (hours.sessions.last?.closes ?? 0).clockText
+    let sessionOpens = (hours.auction?.opens ?? 0).clockText.filter { $0 != ":" }
+    let sessionCloses = (hours.afterHours?.closes ?? 0).clockText.filter { $0 != ":" }
     let days = sequence(first: first) { $0.advanced(by: 1) }.prefix { $0 <= last }
     return .list(of: days.filter { calendar.isTradingDay($0) == true }) { row, day in
       row.member("date") { $0.day(day) }
@@ -155,12 +154,6 @@ extension AlpacaRoutes {
       row.member("session_open") { $0.string(sessionOpens) }
       row.member("session_close") { $0.string(sessionCloses) }
     }
-  }
-
-  /// `09:30`
-  private static func clockText(_ secondOfDay: Int) -> String {
-    [secondOfDay / 3_600, secondOfDay / 60 % 60].map { $0 < 10 ? "0\($0)" : String($0) }
-      .joined(separator: ":")
   }
 }
 

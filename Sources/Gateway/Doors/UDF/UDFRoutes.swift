@@ -46,12 +46,13 @@ struct UDFRoutes: Sendable {
   private var configuration: [Route] {
     [
       Route(
-        "/udf/config", summary: "TradingView: what this feed can.", answer: UDFShapes.config,
-        problems: [.serviceUnavailable], door: Self.door
+        "/udf/config", summary: "TradingView: what this feed can.",
+        answer: UDFConfiguration.shape.schema, problems: [.serviceUnavailable], door: Self.door
       ) { _, _ in
         let state = market.memory.state
         try market.loaded(state)
-        return Self.configuration(state)
+        let configuration = UDFConfiguration(state)
+        return .object { $0.write(configuration, as: UDFConfiguration.shape) }
       },
       Route(
         "/udf/time", summary: "TradingView: the daemon's clock, in Unix seconds.",
@@ -64,29 +65,6 @@ struct UDFRoutes: Sendable {
     ]
   }
 
-  private static func configuration(_ state: MarketState) -> Answer {
-    let series = state.directory.places.map { state.directory[$0] }
-    return .object { config in
-      config.member("supports_search") { $0.boolean(true) }
-      config.member("supports_group_request") { $0.boolean(false) }
-      config.member("supports_marks") { $0.boolean(true) }
-      config.member("supports_timescale_marks") { $0.boolean(false) }
-      config.member("supports_time") { $0.boolean(true) }
-      config.member("supported_resolutions") { $0.strings(UDFResolution.names) }
-      let exchanges = [""] + Set(series.compactMap(\.exchange)).sorted()
-      config.list("exchanges", of: exchanges) { exchange, name in
-        exchange.member("value") { $0.string(name) }
-        exchange.member("name") { $0.string(name.isEmpty ? "all" : name) }
-        exchange.member("desc") { $0.string("") }
-      }
-      let kinds = [""] + Set(series.compactMap(\.kind)).sorted()
-      config.list("symbols_types", of: kinds) { type, name in
-        type.member("name") { $0.string(name.isEmpty ? "all" : name) }
-        type.member("value") { $0.string(name) }
-      }
-    }
-  }
-
   // MARK: What all need
 
   /// The series that a ticker means.
@@ -97,4 +75,35 @@ struct UDFRoutes: Sendable {
     }
     return place
   }
+}
+
+/// What the library asks first. An empty name stands for all.
+private struct UDFConfiguration: Sendable {
+  let exchanges: [String]
+  let kinds: [String]
+
+  init(_ state: MarketState) {
+    let series = state.directory.places.map { state.directory[$0] }
+    exchanges = [""] + Set(series.compactMap(\.exchange)).sorted()
+    kinds = [""] + Set(series.compactMap(\.kind)).sorted()
+  }
+
+  static let shape = Shape<UDFConfiguration>(
+    fields: [
+      .boolean("supports_search") { _ in true }, .boolean("supports_group_request") { _ in false },
+      .boolean("supports_marks") { _ in true }, .boolean("supports_timescale_marks") { _ in false },
+      .boolean("supports_time") { _ in true },
+      .strings("supported_resolutions") { _ in UDFResolution.names },
+      .objects("exchanges", as: exchange) { $0.exchanges },
+      .objects("symbols_types", as: kind) { $0.kinds },
+    ])
+
+  private static let exchange = Shape<String>(
+    fields: [
+      .string("value") { $0 }, .string("name") { $0.isEmpty ? "all" : $0 },
+      .string("desc") { _ in "" },
+    ])
+
+  private static let kind = Shape<String>(
+    fields: [.string("name") { $0.isEmpty ? "all" : $0 }, .string("value") { $0 }])
 }

@@ -14,16 +14,6 @@ enum UDFShapes {
 
   private static let names = Schema.array(of: .string)
 
-  static let config = Schema.object(
-    members(
-      .boolean, "supports_search", "supports_group_request", "supports_marks",
-      "supports_timescale_marks", "supports_time")
-      + [
-        Member("supported_resolutions", names),
-        Member("exchanges", .array(of: .object(members(.string, "value", "name", "desc")))),
-        Member("symbols_types", .array(of: .object(members(.string, "name", "value")))),
-      ])
-
   private static let named = members(
     .string, "symbol", "full_name", "description", "exchange", "ticker", "type")
 

@@ -28,8 +28,8 @@ extension MarketZone {
     switch self {
     case .shanghai:
       MarketDefinition.mainlandChina.sessions.map { hours in
-        "\(Self.clock(hours.opens))-\(Self.clock(hours.closes))"
-      }.joined(separator: ",")
+        "\(hours.opens.clockText)-\(hours.closes.clockText)"
+      }.joined(separator: ",").replacing(":", with: "")
     // Bars come of the hours around the regular session, too.
     case .newYork: "0400-2000"
     case .utc: "24x7"
@@ -37,10 +37,6 @@ extension MarketZone {
   }
 
   var udfName: String { self == .utc ? "Etc/UTC" : rawValue }
-
-  private static func clock(_ second: Int) -> String {
-    String(String(10_000 + second / 3_600 * 100 + second / 60 % 60).dropFirst())
-  }
 }
 
 extension SeriesRecord {
