@@ -55,6 +55,7 @@ package final class HostileGateway: Sendable {
     hub = users.streams
     table = gateway.table(parts)
     memory = gateway.memory
+    gateway.ring.reset(epoch: Self.market.epoch, seq: Self.market.seq)
     memory.publish(Self.market)
   }
 
