@@ -23,7 +23,7 @@ import Testing
         "/old/price", summary: "A price.", scope: control == nil ? .open : .market,
         parameters: [Parameter("limit", .integer(1...5), summary: "How many.", example: "1")],
         answer: .string, problems: [.notFound, .serviceUnavailable], door: door
-      ) { _, _ in throw Problem.storeAway }
+      ) { _ in throw Problem.storeAway }
     ]
     if let control { parts.middlewares = [AccessMiddleware(control)] }
     return parts

@@ -56,7 +56,7 @@ import Testing
     var parts = Gateway.Parts()
     parts.middlewares = [Gate(statuses: statuses)]
     parts.routes = [
-      Route("/v1/secret", summary: "Not for all.", scope: .admin, answer: .string) { _, _ in
+      Route("/v1/secret", summary: "Not for all.", scope: .admin, answer: .string) { _ in
         Answer(json: [])
       }
     ]
@@ -74,7 +74,7 @@ import Testing
     parts.routes = [
       Route(
         "/v1/echo", method: .post, summary: "Counts bytes.", answer: .integer, body: .string
-      ) { arguments, _ in
+      ) { arguments in
         Answer(json: Array(String(arguments.body.count).utf8))
       }
     ]

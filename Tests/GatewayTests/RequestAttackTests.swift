@@ -76,7 +76,7 @@ import Testing
     struct Lost: Error {}
     let route = Route(
       "/body", method: .put, summary: "Takes one.", scope: .open, answer: .string, body: .string
-    ) { _, _ in Answer(json: []) }
+    ) { _ in Answer(json: []) }
     let table = RouteTable([route], middlewares: [], counters: RequestCounters())
     let (bytes, sending) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
     sending.yield(ByteBuffer(string: "{"))

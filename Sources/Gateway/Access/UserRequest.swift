@@ -33,9 +33,9 @@ extension Route {
     Route(
       path, method: method, summary: summary, scope: scope, parameters: parameters,
       status: status, answer: answer, others: others, body: body, problems: problems, door: door
-    ) { arguments, principal in
-      try await respond(
-        UserRequest(identity: try principal.requireIdentity(), arguments: arguments))
+    ) { arguments in
+      let identity = try arguments.principal.requireIdentity()
+      return try await respond(UserRequest(identity: identity, arguments: arguments))
     }
   }
 }

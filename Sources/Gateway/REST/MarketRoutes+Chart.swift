@@ -13,7 +13,7 @@ extension MarketRoutes {
         "/v1/stocks/{symbol}/chart.svg", summary: "A chart of an instrument as an SVG picture.",
         parameters: Self.chartParameters, answer: .string, contentType: Self.pictureType,
         problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
+      ) { arguments in
         let (timeframe, period) = Self.range(arguments)
         return try await picture(
           of: arguments["symbol"] ?? "", source: arguments["source"], timeframe: timeframe,
@@ -32,7 +32,7 @@ extension MarketRoutes {
             example: "sh600519.svg"),
         ], answer: .string, contentType: Self.pictureType,
         problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
+      ) { arguments in
         let chart = arguments["chart"].flatMap { NamedChart(rawValue: $0) } ?? .min
         return try await picture(
           of: String((arguments["file"] ?? "").dropLast(4)), source: nil,

@@ -14,7 +14,7 @@ extension MarketRoutes {
           + "back in time.",
         parameters: Self.historyParameters, answer: .history,
         problems: [.notFound, .conflict, .serviceUnavailable]
-      ) { arguments, _ in
+      ) { arguments in
         try await history(arguments)
       }
     ]

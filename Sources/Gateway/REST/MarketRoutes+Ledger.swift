@@ -26,18 +26,12 @@ extension MarketRoutes {
             "at", .moment, summary: "A time within the candle.",
             example: "2026-07-06T09:31:00+08:00", isRequired: true),
         ], answer: .list("facts", of: CandleFact.shape),
-        problems: [.notFound, .conflict, .serviceUnavailable]
-      ) { arguments, _ in
-        try await why(arguments)
-      },
+        problems: [.notFound, .conflict, .serviceUnavailable], handler: why),
       Route(
         "/v1/stocks/{symbol}/gaps", summary: "Trading that was not seen, and what became of it.",
         parameters: [Self.symbol, Self.source, Self.day, Self.limit(Self.rowsMax), Self.cursor],
         answer: .page("gaps", of: GapRecord.shape),
-        problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try await gaps(arguments)
-      },
+        problems: [.notFound, .serviceUnavailable], handler: gaps),
       Route(
         "/v1/stocks/{symbol}/revisions", summary: "Earlier values of candles that were revised.",
         parameters: [
@@ -45,10 +39,7 @@ extension MarketRoutes {
           Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
           Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
         ], answer: .list("revisions", of: RevisionRecord.shape),
-        problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try await revisions(arguments)
-      },
+        problems: [.notFound, .serviceUnavailable], handler: revisions),
     ]
   }
 
@@ -63,22 +54,16 @@ extension MarketRoutes {
       Route(
         "/v1/coverage", summary: "Minutes that are stored of a day, by series.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(5_000), Self.cursor],
-        answer: .coverage, problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try await coverage(arguments)
-      },
+        answer: .coverage, problems: [.notFound, .serviceUnavailable], handler: coverage),
       Route(
         "/v1/disagreements", summary: "Values on which two sources, or two readings, disagree.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(Self.rowsMax), Self.cursor],
         answer: .page("disagreements", of: DisagreementRecord.shape),
-        problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try await disagreements(arguments)
-      },
+        problems: [.notFound, .serviceUnavailable], handler: disagreements),
       Route(
         "/v1/sources", summary: "The sources, and how their endpoints do.",
         answer: .list("sources", of: SourceRecord.shape), problems: [.serviceUnavailable]
-      ) { _, _ in
+      ) { _ in
         let sources = try await query { (reader) throws(StoreError) in try reader.sources() }
         return answer("sources", sources, as: SourceRecord.shape)
       },

@@ -10,7 +10,7 @@ extension MarketRoutes {
       Route(
         "/v1/market", summary: "World indexes, the phase of the session, the place in the feed.",
         answer: Overview.shape.schema, problems: [.serviceUnavailable]
-      ) { _, _ in
+      ) { _ in
         let state = memory.state
         try loaded(state)
         let phase = SessionPhase(at: state.clock(at: .now), by: state.calendar)

@@ -11,10 +11,7 @@ extension MarketRoutes {
       Route(
         "/v1/stocks/{symbol}", summary: "The newest quote of an instrument.",
         parameters: [Self.symbol, Self.source], answer: .oneStock,
-        problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try stock(arguments)
-      },
+        problems: [.notFound, .serviceUnavailable], handler: stock),
       Route(
         "/v1/stocks",
         summary: "Stocks: all, or those named, that a text finds, in order. Arguments narrow the "
@@ -35,10 +32,7 @@ extension MarketRoutes {
           Parameter(
             "order", .choice(["asc", "desc"]), summary: "In which direction.", example: "desc"),
           Self.limit(Int64(Self.symbolsMax)), Self.cursor,
-        ], answer: .stockList, problems: [.notFound, .serviceUnavailable]
-      ) { arguments, _ in
-        try stockList(arguments)
-      },
+        ], answer: .stockList, problems: [.notFound, .serviceUnavailable], handler: stockList),
     ]
   }
 

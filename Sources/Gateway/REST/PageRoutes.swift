@@ -9,14 +9,14 @@ enum PageRoutes {
     Route(
       "/", summary: "The page for browsers.", scope: .open, answer: .string,
       contentType: Page.start.contentType, isAPI: false
-    ) { _, _ in
+    ) { _ in
       answer(Page.start, caching: "no-cache")
     },
     Route(
       "/page/{version}/{file}", summary: "What the page is made of.", scope: .open,
       parameters: [version, file], answer: .string, contentType: "text/javascript",
       problems: [.notFound], isAPI: false
-    ) { arguments, _ in
+    ) { arguments in
       guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
       else { throw Problem.notFound }
       return answer(file, caching: "public, max-age=31536000, immutable")

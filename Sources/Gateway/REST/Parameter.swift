@@ -107,8 +107,10 @@ package struct Parameter: Sendable {
   }
 }
 
-/// The values of a request, each of them valid.
+/// What a route is called with: the values of a request, each of them valid, and who makes it.
 package struct Arguments: Sendable {
+  /// Who asks, as access control found.
+  package internal(set) var principal = Principal.anonymous
   private let values: [String: String]
   /// The body, empty where the route takes none.
   package let body: [UInt8]

@@ -43,9 +43,7 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
 package typealias GatewayMiddleware = any MiddlewareProtocol<Request, Response, GatewayContext>
 
 package struct Route: Sendable {
-  /// - Parameter arguments: as the route names them, each within its bounds.
-  package typealias Handler =
-    @Sendable (_ arguments: Arguments, _ principal: Principal) async throws -> Answer
+  package typealias Handler = @Sendable (Arguments) async throws -> Answer
 
   package let method: HTTPRequest.Method
   private let pattern: PathPattern

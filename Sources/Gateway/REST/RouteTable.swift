@@ -112,8 +112,9 @@ package struct RouteTable: HTTPResponder {
         .methodNotAllowed, code: "method_not_allowed",
         title: "This path does not take \(request.method.rawValue.prefix(20)).", headers: allow)
     case .route(let route, let path):
-      let arguments = try await arguments(of: request, route: route, path: path)
-      let answer = try await route.handler(arguments, context.principal)
+      var arguments = try await arguments(of: request, route: route, path: path)
+      arguments.principal = context.principal
+      let answer = try await route.handler(arguments)
       return answer.unlessKnown(as: request.headers[.ifNoneMatch]).response
     }
   }

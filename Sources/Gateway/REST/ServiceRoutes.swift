@@ -29,12 +29,12 @@ package struct ServiceRoutes: Sendable {
   package var all: [Route] {
     [
       Route("/livez", summary: "Whether the process answers.", scope: .open, answer: Self.health) {
-        _, _ in Self.status("alive")
+        _ in Self.status("alive")
       },
       Route(
         "/readyz", summary: "Whether quotes are loaded.", scope: .open, answer: Self.health,
         problems: [.serviceUnavailable]
-      ) { _, _ in
+      ) { _ in
         let state = memory.state
         if !state.isLoaded { throw Problem.storeAway }
         return Self.status(state.lostAt == nil ? "ready" : "stale")
@@ -42,7 +42,7 @@ package struct ServiceRoutes: Sendable {
       Route(
         "/metrics", summary: "Metrics in Prometheus's text format.", scope: .open,
         answer: .string, contentType: "text/plain; version=0.0.4"
-      ) { _, _ in
+      ) { _ in
         Answer(
           json: Array(GatewayMetrics.families.exposition(of: report()).utf8),
           caching: "no-store",
@@ -74,11 +74,11 @@ package struct ServiceRoutes: Sendable {
   package static func describing(_ routes: [Route]) -> Route {
     let path = "/v1/openapi.json"
     let summary = "This API as an OpenAPI 3.1 document."
-    let placeholder = Route(path, summary: summary, scope: .open, answer: .object([])) { _, _ in
+    let placeholder = Route(path, summary: summary, scope: .open, answer: .object([])) { _ in
       throw Problem.notFound
     }
     let document = OpenAPI.document(of: routes + [placeholder], version: "1")
     let answer = Answer(tagging: document, caching: "public, max-age=300")
-    return Route(path, summary: summary, scope: .open, answer: .object([])) { _, _ in answer }
+    return Route(path, summary: summary, scope: .open, answer: .object([])) { _ in answer }
   }
 }

@@ -39,7 +39,7 @@ enum StreamRoute {
         in: .header, summary: "Where the stream goes on.", example: "1783302600000000-120"),
     ], answer: .string, contentType: "text/event-stream", problems: [.serviceUnavailable],
     isStream: true
-  ) { _, _ in
+  ) { _ in
     throw Problem(
       .badRequest, code: "invalid_argument",
       title: "A stream cannot begin behind a request that is not answered yet.")

@@ -18,7 +18,7 @@ extension AlpacaRoutes {
       Self.route(
         "/v2/stocks/bars/latest", summary: "Alpaca: the newest minute of several instruments.",
         parameters: Self.several, answer: .object([.init("bars", .object([]))])
-      ) { arguments, _ in
+      ) { arguments in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         let bars = try await newestBars(of: found.map(\.place), days: 0)
         return .object { answer in
@@ -34,7 +34,7 @@ extension AlpacaRoutes {
       Self.route(
         "/v2/stocks/{symbol}/bars/latest", summary: "Alpaca: the newest minute of an instrument.",
         parameters: Self.one, answer: .object([.init("bar", Self.bar), .init("symbol", .string)])
-      ) { arguments, _ in
+      ) { arguments in
         let symbol = arguments["symbol"] ?? ""
         let place = try symbols(arguments).series(symbol)
         guard let bar = try await newestBars(of: [place], days: 0).first?.minute else {
@@ -93,7 +93,7 @@ extension AlpacaRoutes {
       Self.route(
         "/v2/stocks/quotes/latest", summary: "Alpaca: the first level of the books there are.",
         parameters: Self.several, answer: .object([.init("quotes", .object([]))])
-      ) { arguments, _ in
+      ) { arguments in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         return .object { answer in
           answer.member("quotes") { list in
@@ -111,7 +111,7 @@ extension AlpacaRoutes {
         "/v2/stocks/{symbol}/quotes/latest", summary: "Alpaca: the first level of a book.",
         parameters: Self.one,
         answer: .object([.init("quote", Self.quote), .init("symbol", .string)])
-      ) { arguments, _ in
+      ) { arguments in
         let symbol = arguments["symbol"] ?? ""
         let place = try symbols(arguments).series(symbol)
         guard let quote = stock(at: place).flatMap({ AlpacaMessage(quote: $0) }) else {
@@ -132,7 +132,7 @@ extension AlpacaRoutes {
         Self.route(
           path, summary: "Alpaca: 404, for there are no single trades.", parameters: parameters,
           answer: .object([])
-        ) { _, _ in throw Self.nothing("single trades are not recorded") }
+        ) { _ in throw Self.nothing("single trades are not recorded") }
       }
   }
 
@@ -156,7 +156,7 @@ extension AlpacaRoutes {
       Self.route(
         "/v2/stocks/snapshots", summary: "Alpaca: the newest quote and bars of several.",
         parameters: Self.several, answer: .object([])
-      ) { arguments, _ in
+      ) { arguments in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         let bars = try await newestBars(of: found.map(\.place), days: 2)
         return .object { answer in
@@ -170,7 +170,7 @@ extension AlpacaRoutes {
       Self.route(
         "/v2/stocks/{symbol}/snapshot", summary: "Alpaca: the newest quote and bars of one.",
         parameters: Self.one, answer: Self.snapshot
-      ) { arguments, _ in
+      ) { arguments in
         let symbol = arguments["symbol"] ?? ""
         let place = try symbols(arguments).series(symbol)
         let bars = try await newestBars(of: [place], days: 2)

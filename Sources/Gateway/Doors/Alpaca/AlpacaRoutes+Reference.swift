@@ -24,27 +24,21 @@ extension AlpacaRoutes {
           Self.filter("status", example: "active"),
           Self.filter("asset_class", example: "us_equity"),
           Self.filter("exchange", example: "NASDAQ"), Self.filter("attributes", example: "ptp"),
-        ], answer: .array(of: Self.asset)
-      ) { arguments, _ in
-        try assets(arguments)
-      },
+        ], answer: .array(of: Self.asset), handler: assets),
       Self.route(
         "/v2/assets/{symbol}", summary: "Alpaca: an instrument by symbol or id.",
         parameters: [
           Parameter(
             "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
             example: "sh600519")
-        ], answer: Self.asset
-      ) { arguments, _ in
-        try asset(arguments)
-      },
+        ], answer: Self.asset, handler: asset),
       Self.route(
         "/v2/clock", summary: "Alpaca: whether the mainland's exchanges trade now.",
         answer: .object(
           ["timestamp", "next_open", "next_close"].map { .init($0, .moment) } + [
             .init("is_open", .boolean)
           ])
-      ) { _, _ in
+      ) { _ in
         let state = market.memory.state
         try market.loaded(state)
         let text = Self.clockJSON(at: state.clock(at: .now), by: state.calendar)
@@ -63,7 +57,7 @@ extension AlpacaRoutes {
           of: .object(
             [.init("date", .day)]
               + ["open", "close", "session_open", "session_close"].map { .init($0, .string) }))
-      ) { arguments, _ in
+      ) { arguments in
         let state = market.memory.state
         try market.loaded(state)
         return Self.answer(

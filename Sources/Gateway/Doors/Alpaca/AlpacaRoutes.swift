@@ -81,7 +81,7 @@ struct AlpacaRoutes: Sendable {
         answer: .object([
           .init("bars", .object([])), .init("next_page_token", .optionalString),
         ])
-      ) { arguments, _ in
+      ) { arguments in
         let page = try await page(arguments, of: arguments.list("symbols") ?? [])
         return .object { answer in
           answer.member("bars") { list in
@@ -101,7 +101,7 @@ struct AlpacaRoutes: Sendable {
           .init("bars", .array(of: Self.bar)), .init("symbol", .string),
           .init("next_page_token", .optionalString),
         ])
-      ) { arguments, _ in
+      ) { arguments in
         let symbol = arguments["symbol"] ?? ""
         _ = try symbols(arguments).series(symbol)
         let page = try await page(arguments, of: [symbol])

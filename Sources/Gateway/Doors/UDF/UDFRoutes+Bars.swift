@@ -17,17 +17,11 @@ extension UDFRoutes {
           Self.optional("currencyCode", summary: "Has no effect."),
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.history,
-        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door
-      ) { arguments, _ in
-        try await history(arguments)
-      },
+        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history),
       Route(
         "/udf/marks", summary: "TradingView: gaps and revised candles as marks of bars.",
         parameters: Self.range, answer: UDFShapes.marks,
-        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door
-      ) { arguments, _ in
-        try await marks(arguments)
-      },
+        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: marks),
       Route(
         "/udf/quotes", summary: "TradingView: the newest quotes.",
         parameters: [
@@ -35,7 +29,7 @@ extension UDFRoutes {
             "symbols", .list(countMax: MarketRoutes.symbolsMax), summary: "Tickers.",
             example: "sh600519,sz000001", isRequired: true)
         ], answer: UDFShapes.quotes, problems: [.serviceUnavailable], door: Self.door
-      ) { arguments, _ in
+      ) { arguments in
         let state = market.memory.state
         try market.loaded(state)
         return Self.quotes(arguments.list("symbols") ?? [], in: state)

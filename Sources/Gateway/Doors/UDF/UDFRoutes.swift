@@ -48,7 +48,7 @@ struct UDFRoutes: Sendable {
       Route(
         "/udf/config", summary: "TradingView: what this feed can.",
         answer: UDFConfiguration.shape.schema, problems: [.serviceUnavailable], door: Self.door
-      ) { _, _ in
+      ) { _ in
         let state = market.memory.state
         try market.loaded(state)
         let configuration = UDFConfiguration(state)
@@ -57,7 +57,7 @@ struct UDFRoutes: Sendable {
       Route(
         "/udf/time", summary: "TradingView: the daemon's clock, in Unix seconds.",
         answer: .string, contentType: "text/plain", door: Self.door
-      ) { _, _ in
+      ) { _ in
         let seconds = market.memory.state.clock(at: .now).seconds
         return Answer(
           json: Array(String(seconds).utf8), caching: "no-store", contentType: "text/plain")

@@ -56,7 +56,7 @@ extension UDFRoutes {
           Self.symbol, Self.optional("currencyCode", summary: "Has no effect."),
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.symbol, problems: [.notFound, .serviceUnavailable], door: Self.door
-      ) { arguments, _ in
+      ) { arguments in
         let state = market.memory.state
         let place = try place(arguments["symbol"] ?? "", in: state)
         return .object { $0.write(udf: place, in: state.directory) }
@@ -69,7 +69,7 @@ extension UDFRoutes {
           Self.optional("exchange", summary: "Of this exchange alone."),
           MarketRoutes.limit(100),
         ], answer: .array(of: UDFShapes.found), problems: [.serviceUnavailable], door: Self.door
-      ) { arguments, _ in
+      ) { arguments in
         let state = market.memory.state
         try market.loaded(state)
         return Self.found(arguments, in: state)
