@@ -23,7 +23,7 @@ package struct AccessMiddleware: MiddlewareProtocol {
     var response = try await respond(to: request, context: context, by: verdict, next: next)
     let bytes = response.body.contentLength ?? 0
     if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
-      response = Response(problem, through: context.door)
+      response = Answer(problem, through: context.door).response
     }
     control.finished(verdict, status: response.status.code)
     response.headers.append(contentsOf: verdict.fields)
@@ -41,7 +41,7 @@ package struct AccessMiddleware: MiddlewareProtocol {
       let methods = try await next(request, context).headers[.allow]
       return Response(
         status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
-    case .refused(let problem): return Response(problem, through: context.door)
+    case .refused(let problem): return Answer(problem, through: context.door).response
     case .admitted(let principal):
       var context = context
       context.principal = principal

@@ -3,8 +3,6 @@
 /// stream, the answer is in that API's own format: doors are found by path, routes or not.
 
 import HTTPTypes
-import Hummingbird
-import NIOCore
 
 package struct Door: Sendable {
   /// What its paths begin with: `/v2`.
@@ -31,12 +29,5 @@ package struct Door: Sendable {
   func leads(to target: some StringProtocol) -> Bool {
     guard target.hasPrefix(path) else { return false }
     return [nil, "/", "?"].contains(target.dropFirst(path.count).first)
-  }
-}
-
-extension Response {
-  /// - Parameter door: what the request came through; nil for the gateway's own API.
-  init(_ problem: Problem, through door: Door?) {
-    self = Answer(problem, through: door).response
   }
 }

@@ -93,10 +93,10 @@ package struct RouteTable: HTTPResponder {
         await pass(middlewares.dropFirst(), request: request, context: context, to: found)
       }
     } catch let problem as Problem {
-      return Response(problem, through: context.door)
+      return Answer(problem, through: context.door).response
     } catch {
       context.logger.error("a request failed", metadata: ["error": "\(type(of: error))"])
-      return Response(Problem.internalError, through: context.door)
+      return Answer(.internalError, through: context.door).response
     }
   }
 
