@@ -103,21 +103,11 @@ extension JSONWriter {
   }
 
   fileprivate mutating func member(channels: [SubscribedChannel], unknown: [String]) {
-    member("channels") { list in
-      list.array { list in
-        for channel in channels {
-          list.object { object in
-            object.member("name") { $0.string(channel.name) }
-            if let count = channel.count {
-              object.member("count") { $0.integer(Int64(count)) }
-            }
-          }
-        }
-      }
+    list("channels", of: channels) { object, channel in
+      object.member("name") { $0.string(channel.name) }
+      if let count = channel.count { object.member("count") { $0.integer(Int64(count)) } }
     }
-    member("unknown") { list in
-      list.array { list in for symbol in unknown { list.string(symbol) } }
-    }
+    member("unknown") { $0.strings(unknown) }
   }
 }
 
