@@ -82,7 +82,7 @@ package struct UserRoutes: Sendable {
   }
 
   func makeWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let name = try decode(NameBody.self, from: request).name
+    let name = try request.body(NameBody.self).name
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
     }
@@ -91,7 +91,7 @@ package struct UserRoutes: Sendable {
   }
 
   func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let (id, name) = (request.id, try decode(NameBody.self, from: request).name)
+    let (id, name) = (request.id, try request.body(NameBody.self).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
     return .done
   }
@@ -105,7 +105,7 @@ package struct UserRoutes: Sendable {
   func replaceSymbols(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = request.id
     var (entries, unlisted): ([WatchlistEntry], [Symbol]) = ([], [])
-    for entry in try decode(SymbolsBody.self, from: request).symbols {
+    for entry in try request.body(SymbolsBody.self).symbols {
       let listed = resolve(entry.symbol)
       // 404 would mean that there is no such list.
       guard let symbol = listed ?? Symbol(anySpelling: entry.symbol) else {
@@ -137,9 +137,7 @@ package struct UserRoutes: Sendable {
   func putSymbol(_ request: UserRequest) async throws(Problem) -> Answer {
     let id = request.id
     let symbol = try symbol(request.arguments["symbol"] ?? "")
-    let triggers =
-      request.arguments.body.isEmpty
-      ? PriceTriggers() : try decode(TriggersBody.self, from: request).value()
+    let triggers = try request.body(TriggersBody.self).value()
     try await change(request) { (table) throws(AppStoreError) in
       try table.put(WatchlistItem(symbol: symbol, triggers: triggers), in: id)
     }
@@ -195,12 +193,6 @@ package struct UserRoutes: Sendable {
         let found = $0.utf8.count > Self.symbolBytesMax ? "another value" : $0
         return [Problem.Fault(field: "symbol", expected: "one that is listed", found: found)]
       } ?? [])
-  }
-
-  func decode<Body: Decodable>(
-    _ type: Body.Type, from request: UserRequest
-  ) throws(Problem) -> Body {
-    try JSONBody.decode(type, from: Data(request.arguments.body))
   }
 }
 

@@ -58,7 +58,7 @@ extension UserRoutes {
   }
 
   private func wanted(_ request: UserRequest) throws(Problem) -> AlertTable.Request {
-    let body = try decode(AlertBody.self, from: request)
+    let body = try request.body(AlertBody.self)
     return AlertTable.Request(
       subject: try subject(body), condition: body.condition, threshold: try body.decimal(),
       repeats: body.repeats)

@@ -88,7 +88,7 @@ extension UserRoutes {
 
   private func url(_ request: UserRequest) throws(Problem) -> String {
     struct Body: Decodable { var url: String }
-    let url = try decode(Body.self, from: request).url
+    let url = try request.body(Body.self).url
     let target: WebhookRule.Target?
     do throws(WebhookRule.Refusal) {
       target = try webhookRule.target(of: url)
