@@ -298,7 +298,7 @@ final class AlertGateway: Sendable {
   }
 
   func waitForSeq(_ seq: Int64) async throws {
-    try await wait { gateway.memory.state.isLoaded && gateway.memory.state.seq >= seq }
+    try await wait { gateway.ring.isComplete && gateway.memory.state.seq >= seq }
   }
 
   private func wait(for isSo: () async throws -> Bool) async throws {

@@ -105,7 +105,9 @@ final class AlpacaFixture: Sendable {
     parts = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
     following = Task { [gateway, parts] in await gateway.follower(sinks: parts.sinks).run() }
     let deadline = MonotonicClock.seconds() + 30
-    while gateway.memory.state.seq < 31, MonotonicClock.seconds() < deadline {
+    while gateway.memory.state.seq < 31 || !gateway.ring.isComplete,
+      MonotonicClock.seconds() < deadline
+    {
       try await Task.sleep(for: .milliseconds(5))
     }
   }

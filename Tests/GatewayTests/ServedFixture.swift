@@ -46,7 +46,7 @@ final class ServedFixture: Sendable {
     let gateway = Gateway(options, log: quietLog)
     self.gateway = gateway
     following = Task { await gateway.follower(sinks: []).run() }
-    try await wait { $0.isLoaded && $0.seq >= seq }
+    try await wait { $0.isLoaded && $0.seq >= seq && gateway.ring.isComplete }
   }
 
   deinit { following.cancel() }
