@@ -103,9 +103,7 @@ package struct AccountTable {
   package func all() throws(AppStoreError) -> [PaperAccount] { try accounts(Self.readAll) }
 
   private func accounts(_ statement: Statement) throws(AppStoreError) -> [PaperAccount] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    return try connection.read(statement, with: parameters, context: Self.context) {
+    return try connection.read(statement, with: [.int64(userID)], context: Self.context) {
       (row) throws(StoreError) in
       let (id, name, market) = (try row.int64(), try row.text(), try row.text())
       guard let market = PaperMarket(rawValue: market) else { throw row.malformed() }
@@ -138,9 +136,9 @@ package struct AccountTable {
   package func closed(
     _ id: Int64
   ) throws(AppStoreError) -> (name: String, market: PaperMarket)? {
-    var parameters = WireParameters()
-    for number in [userID, id] { parameters.add { $0.int64(number) } }
-    let found = try connection.read(Self.readClosed, with: parameters, context: Self.context) {
+    let found = try connection.read(
+      Self.readClosed, with: [.int64(userID), .int64(id)], context: Self.context
+    ) {
       (row) throws(StoreError) -> (name: String, market: PaperMarket) in
       let (name, market) = (try row.text(), PaperMarket(rawValue: try row.text()))
       guard let market else { throw row.malformed() }
@@ -159,11 +157,8 @@ package struct AccountTable {
       """)
 
   private func requireFewMade() throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    let counts = try connection.read(Self.countMade, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let counts = try connection.numbers(
+      Self.countMade, with: [.int64(userID)], context: Self.context)
     let limit = DayLimits.standard.accounts
     if counts.contains(where: { $0 >= limit }) {
       throw .tooManyOfDay("accounts made", limit: limit)
@@ -200,10 +195,9 @@ package struct AccountTable {
 
   /// nil of another user's.
   package func command(_ id: Int64) throws(AppStoreError) -> CommandRecord? {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return try connection.read(Self.readCommand, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readCommand, with: [.int64(userID), .int64(id)], context: Self.context
+    ) {
       (row) throws(StoreError) in
       CommandRecord(
         id: try row.int64(), accountID: try row.int64(), kind: try row.text(),

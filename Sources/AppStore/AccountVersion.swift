@@ -30,9 +30,7 @@ package struct AccountVersion: Sendable, Hashable {
   package static func all(
     of users: [Int64], over connection: AppConnection
   ) throws(AppStoreError) -> [AccountVersion] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(users, type: .int8) { $0.int64($1) } }
-    return try connection.read(read, with: parameters, context: "accounts") {
+    return try connection.read(read, with: [.int64s(users)], context: "accounts") {
       (row) throws(StoreError) in
       AccountVersion(
         userID: try row.int64(), accountID: try row.int64(), sequence: try row.int64(),

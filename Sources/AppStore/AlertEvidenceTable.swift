@@ -71,12 +71,10 @@ package struct AlertEvidenceTable {
   package func days(
     of wanted: [Wanted]
   ) throws(AppStoreError) -> [(instrumentID: Int32, reading: DayReading)] {
-    var parameters = WireParameters()
-    parameters.add { buffer in
-      buffer.array(wanted.map(\.instrumentID), type: .int4) { $0.int32($1) }
-    }
-    parameters.add { buffer in buffer.array(wanted.map(\.from), type: .date) { $0.date($1) } }
-    return try connection.read(Self.readDays, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readDays, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))],
+      context: Self.context
+    ) {
       (row) throws(StoreError) in
       let id = try row.int32()
       var reading = DayReading(day: try row.day())
@@ -122,11 +120,10 @@ package struct AlertEvidenceTable {
   package func minutes(
     of instrumentID: Int32, day: TradingDay, since: Timestamp
   ) throws(AppStoreError) -> [MinuteExtremes] {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(instrumentID) }
-    parameters.add { $0.date(day) }
-    parameters.add { $0.timestamp(since) }
-    return try connection.read(Self.readMinutes, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readMinutes, with: [.int32(instrumentID), .day(day), .timestamp(since)],
+      context: Self.context
+    ) {
       (row) throws(StoreError) in
       MinuteExtremes(openedAt: try row.timestamp(), high: try row.numeric(), low: try row.numeric())
     }
@@ -144,12 +141,10 @@ package struct AlertEvidenceTable {
   package func gaps(
     of wanted: [Wanted]
   ) throws(AppStoreError) -> [(instrumentID: Int32, day: TradingDay, knownAt: Timestamp)] {
-    var parameters = WireParameters()
-    parameters.add { buffer in
-      buffer.array(wanted.map(\.instrumentID), type: .int4) { $0.int32($1) }
-    }
-    parameters.add { buffer in buffer.array(wanted.map(\.from), type: .date) { $0.date($1) } }
-    return try connection.read(Self.readGaps, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readGaps, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))],
+      context: Self.context
+    ) {
       (row) throws(StoreError) in (try row.int32(), try row.day(), try row.timestamp())
     }
   }
@@ -173,10 +168,9 @@ package struct AlertEvidenceTable {
   package func stalls(
     of sources: [String], since: Timestamp
   ) throws(AppStoreError) -> [(source: String, knownAt: Timestamp, day: TradingDay)] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(sources, type: .text) { $0.text($1) } }
-    parameters.add { $0.timestamp(since) }
-    return try connection.read(Self.readStalls, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readStalls, with: [.texts(sources), .timestamp(since)], context: Self.context
+    ) {
       (row) throws(StoreError) in (try row.text(), try row.timestamp(), try row.day())
     }
   }

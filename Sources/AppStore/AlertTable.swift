@@ -49,12 +49,11 @@ package struct AlertTable {
       }
     }
 
-    fileprivate func add(to parameters: inout WireParameters) {
-      parameters.add { $0.optionalText(subject.symbol?.description) }
-      parameters.add { $0.text(subject.source) }
-      parameters.add { $0.text(condition.rawValue) }
-      parameters.add { $0.optionalNumeric(threshold) }
-      parameters.add { $0.text(repeats.rawValue) }
+    fileprivate var parameters: [SQLParameter] {
+      [
+        .text(subject.symbol?.description), .text(subject.source), .text(condition.rawValue),
+        .numeric(threshold), .text(repeats.rawValue),
+      ]
     }
   }
 
@@ -79,10 +78,9 @@ package struct AlertTable {
   }
 
   private func alerts(_ id: Int64?) throws(AppStoreError) -> [Alert] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.optional(id) { $0.int64($1) } }
-    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readAll, with: [.int64(userID), .int64(id)], context: Self.context
+    ) {
       (row) throws(StoreError) in try row.alert()
     }
   }
@@ -106,11 +104,7 @@ package struct AlertTable {
   /// One more alert that may fire.
   /// - Throws: `tooManyOfDay`, `store`.
   private func countChange() throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    let counts = try connection.read(Self.count, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let counts = try connection.numbers(Self.count, with: [.int64(userID)], context: Self.context)
     let limit = DayLimits.standard.alerts
     if counts.contains(where: { $0 > limit }) {
       throw .tooManyOfDay("alerts made or changed", limit: limit)
@@ -137,12 +131,8 @@ package struct AlertTable {
   package func create(_ request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      request.add(to: &parameters)
-      let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
+      let ids = try connection.numbers(
+        Self.insert, with: [.int64(userID)] + request.parameters, context: Self.context)
       guard let id = ids.first else { throw .tooManyAlerts(limit: Self.alertsMax) }
       try countChange()
       return try alert(id)
@@ -168,9 +158,8 @@ package struct AlertTable {
   package func replace(_ id: Int64, with request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
-      var parameters = place(of: id)
-      request.add(to: &parameters)
-      let rows = try connection.write(Self.update, with: parameters, context: Self.context)
+      let rows = try connection.write(
+        Self.update, with: place(of: id) + request.parameters, context: Self.context)
       if rows == 0 { throw .unknownAlert(id) }
       try countChange()
       return try alert(id)
@@ -192,12 +181,7 @@ package struct AlertTable {
     try connection.write(Self.delete, with: place(of: id), context: Self.context)
   }
 
-  private func place(of id: Int64) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return parameters
-  }
+  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
 }
 
 enum AlertColumns {

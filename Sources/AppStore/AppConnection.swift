@@ -97,9 +97,8 @@ package final class AppConnection {
     ofUser id: Int64, _ context: String, body: () throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
     try inTransaction(context) { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(id) }
-      _ = try read(Self.lockUser, with: parameters, context: context) { (_) throws(StoreError) in }
+      _ = try read(Self.lockUser, with: [.int64(id)], context: context) { (_) throws(StoreError) in
+      }
       return try body()
     }
   }
@@ -111,24 +110,41 @@ package final class AppConnection {
   /// - Returns: rows written.
   @discardableResult
   func write(
-    _ statement: Statement, with parameters: borrowing WireParameters, context: String
+    _ statement: Statement, with parameters: [SQLParameter], context: String
   ) throws(AppStoreError) -> Int {
     do {
-      return try connection.run(statement, with: parameters, context: context).affectedRows
+      return try connection.run(statement, with: Self.wire(parameters), context: context)
+        .affectedRows
     } catch {
       throw .store(error)
     }
   }
 
   func read<Value>(
-    _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
-    context: String, decode: (inout PostgresRow) throws(StoreError) -> Value
+    _ statement: Statement, with parameters: [SQLParameter] = [], context: String,
+    decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(AppStoreError) -> [Value] {
     do {
-      return try connection.read(statement, with: parameters, context: context, decode: decode)
+      return try connection.read(
+        statement, with: Self.wire(parameters), context: context, decode: decode)
     } catch {
       throw .store(error)
     }
+  }
+
+  /// Of each row its only column.
+  func numbers(
+    _ statement: Statement, with parameters: [SQLParameter] = [], context: String
+  ) throws(AppStoreError) -> [Int64] {
+    try read(statement, with: parameters, context: context) { (row) throws(StoreError) in
+      try row.int64()
+    }
+  }
+
+  private static func wire(_ parameters: [SQLParameter]) -> WireParameters {
+    var wire = WireParameters()
+    for parameter in parameters { wire.add(parameter.write) }
+    return wire
   }
 }
 

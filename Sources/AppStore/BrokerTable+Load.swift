@@ -72,9 +72,7 @@ extension BrokerTable {
   package func orders(
     on day: TradingDay
   ) throws(AppStoreError) -> [(row: OrderRow, fills: Int32, events: Int32)] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    return try connection.read(Self.readOrders, with: parameters, context: Self.context) {
+    return try connection.read(Self.readOrders, with: [.day(day)], context: Self.context) {
       (row) throws(StoreError) in
       let ledger = try row.ledgerOrder()
       let (command, purchase) = (try row.optionalInt64(), try row.optionalInt64())
@@ -103,9 +101,7 @@ extension BrokerTable {
 
   /// The fills of the day that were not taken back.
   package func fills(on day: TradingDay) throws(AppStoreError) -> [BookedFill] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    return try connection.read(Self.readFills, with: parameters, context: Self.context) {
+    return try connection.read(Self.readFills, with: [.day(day)], context: Self.context) {
       (row) throws(StoreError) in
       let (order, evidence, sequence) = (try row.int64(), try row.text(), try row.int64())
       let event = LedgerEvent.fill(
@@ -172,10 +168,9 @@ extension BrokerTable {
 
   /// The next ones behind a place, whether or not a checkpoint has them.
   package func inputs(behind place: Int64, limit: Int) throws(AppStoreError) -> [FillInputRow] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(place) }
-    parameters.add { $0.int64(Int64(limit)) }
-    return try connection.read(Self.readAllInputs, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readAllInputs, with: [.int64(place), .int64(Int64(limit))], context: Self.context
+    ) {
       (row) throws(StoreError) in try row.fillInput()
     }
   }
@@ -206,9 +201,7 @@ extension BrokerTable {
 
   /// - Parameter ids: empty for those that bought shares they may not sell yet.
   package func accounts(_ ids: [Int64]) throws(AppStoreError) -> [BrokerAccount] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    return try connection.read(Self.readAccounts, with: parameters, context: Self.context) {
+    return try connection.read(Self.readAccounts, with: [.int64s(ids)], context: Self.context) {
       (row) throws(StoreError) in
       BrokerAccount(
         id: try row.int64(), userID: try row.int64(), market: try row.text(),

@@ -301,13 +301,11 @@ extension BrokerTable {
   private func moveCursor(_ step: BrokerStep) throws(AppStoreError) {
     let command = step.outcomes.last?.outcome.sequence
     if command == nil, step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
-    var parameters = WireParameters()
-    for number in [command, step.quoteSequence] {
-      parameters.add { $0.optional(number) { $0.int64($1) } }
-    }
-    parameters.add { $0.optional(step.day) { $0.date($1) } }
-    parameters.add { $0.optional(step.inputPlace) { $0.int64($1) } }
-    try connection.write(Self.move, with: parameters, context: Self.context)
+    try connection.write(
+      Self.move,
+      with: [
+        .int64(command), .int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace),
+      ], context: Self.context)
   }
 
   func run(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) {

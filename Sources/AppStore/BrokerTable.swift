@@ -36,9 +36,7 @@ package struct BrokerTable {
   ) throws(AppStoreError) -> Value {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       try GatewayLease.fence(.broker, term: term, over: connection)
-      let cursors = try connection.read(Self.readCursor, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
+      let cursors = try connection.numbers(Self.readCursor, context: Self.context)
       return try body(cursors.first ?? 0)
     }
   }
@@ -57,9 +55,9 @@ package struct BrokerTable {
 
   /// The oldest without an outcome.
   package func pending(limit: Int) throws(AppStoreError) -> [PendingCommand] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(Int64(limit)) }
-    return try connection.read(Self.readPending, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readPending, with: [.int64(Int64(limit))], context: Self.context
+    ) {
       (row) throws(StoreError) in
       PendingCommand(
         id: try row.int64(), accountID: try row.int64(),

@@ -122,9 +122,10 @@ package struct CommandTable {
       rows.append(["\(request.accountID)", request.key, request.request.kind, body])
     }
     do throws(AppStoreError) {
-      var parameters = rows.parameters
-      for limit in [limits.commands, limits.payments] { parameters.add { $0.int64(limit) } }
-      try connection.write(Self.insert, with: parameters, context: Self.context)
+      try connection.write(
+        Self.insert,
+        with: rows.parameters + [.int64(limits.commands), .int64(limits.payments)],
+        context: Self.context)
     } catch {
       throw error.isViolation(of: "command_account_id_fkey") ? .unknownAccount : error
     }
@@ -175,10 +176,8 @@ package struct CommandTable {
 
   /// Of those commands that have one.
   package func outcomes(of ids: [Int64]) throws(AppStoreError) -> [Int64: CommandOutcome] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
     let rows = try connection.read(
-      Self.readOutcomes, with: parameters, context: Self.context
+      Self.readOutcomes, with: [.int64s(ids)], context: Self.context
     ) { (row) throws(StoreError) in (try row.int64(), try row.outcome()) }
     var outcomes: [Int64: CommandOutcome] = [:]
     for (id, outcome) in rows { outcomes[id] = outcome }

@@ -99,15 +99,12 @@ package struct CorporateActionTable {
   package func add(
     _ terms: CorporateActionTerms, of symbol: Symbol, exDay: TradingDay, isAnother: Bool = false
   ) throws(AppStoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.date(exDay) }
-    parameters.add { $0.text(terms.kind.rawValue) }
-    parameters.add { $0.text("\(terms.perShare)") }
-    parameters.add { $0.bool(isAnother) }
-    let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let ids = try connection.numbers(
+      Self.insert,
+      with: [
+        .text(symbol.description), .day(exDay), .text(terms.kind.rawValue),
+        .text("\(terms.perShare)"), .bool(isAnother),
+      ], context: Self.context)
     guard let id = ids.first else {
       throw .invalid(
         field: "ex-day", expected: "one without a \(terms.kind.rawValue) of \(symbol) so far")
@@ -128,9 +125,7 @@ package struct CorporateActionTable {
   /// Takes one back: it is not booked any more, and what was booked is reversed by the broker.
   /// - Throws: `invalid` where there is none of the number, or it was taken back; `store`.
   package func withdraw(_ id: Int64) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
-    let rows = try connection.write(Self.withdraw, with: parameters, context: Self.context)
+    let rows = try connection.write(Self.withdraw, with: [.int64(id)], context: Self.context)
     if rows == 0 {
       throw .invalid(field: "id", expected: "the number of an action that is not withdrawn")
     }
@@ -175,9 +170,7 @@ package struct CorporateActionTable {
   /// In the order in which they were posted.
   /// - Parameter isUnfinished: only those of which something is left to do.
   package func all(isUnfinished: Bool = false) throws(AppStoreError) -> [CorporateAction] {
-    var parameters = WireParameters()
-    parameters.add { $0.bool(isUnfinished) }
-    return try connection.read(Self.readAll, with: parameters, context: Self.context) {
+    return try connection.read(Self.readAll, with: [.bool(isUnfinished)], context: Self.context) {
       (row) throws(StoreError) in try row.corporateAction()
     }
   }
@@ -213,10 +206,8 @@ extension BrokerTable {
   package func postings(
     ofAction id: Int64
   ) throws(AppStoreError) -> [CorporateActionPosting] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
     return try connection.read(
-      Self.readPostings, with: parameters, context: CorporateActionTable.context
+      Self.readPostings, with: [.int64(id)], context: CorporateActionTable.context
     ) { (row) throws(StoreError) in
       CorporateActionPosting(
         accountID: try row.int64(), sequence: try row.int64(), amount: try row.numeric())
@@ -244,11 +235,9 @@ extension BrokerTable {
   package func holders(
     of symbol: Symbol, before day: TradingDay
   ) throws(AppStoreError) -> [Int64: ExactDecimal] {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.date(day) }
     let rows = try connection.read(
-      Self.readHolders, with: parameters, context: CorporateActionTable.context
+      Self.readHolders, with: [.text(symbol.description), .day(day)],
+      context: CorporateActionTable.context
     ) { (row) throws(StoreError) in (try row.int64(), try row.numeric()) }
     return Dictionary(uniqueKeysWithValues: rows)
   }

@@ -67,10 +67,9 @@ package struct GatewayLease {
   ///   - holder: for people.
   ///   - now: of a steady clock, in milliseconds.
   package mutating func take(holder: String, at now: Int64) throws(AppStoreError) -> Bool {
-    var parameters = WireParameters()
-    parameters.add { $0.text(role.rawValue) }
-    let found = try connection.read(Self.look, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    let found = try connection.read(
+      Self.look, with: [.text(role.rawValue)], context: Self.context
+    ) { (row) throws(StoreError) in
       (term: try row.int64(), beat: try row.int64(), isAlive: try row.bool())
     }
     guard let found = found.first else { return false }
@@ -81,11 +80,10 @@ package struct GatewayLease {
       }
       if now - seen.at < Self.silenceMillisecondsMax { return false }
     }
-    parameters.add { $0.int64(found.term) }
-    parameters.add { $0.text(holder) }
-    term = try connection.read(Self.takeOver, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }.first
+    term = try connection.numbers(
+      Self.takeOver, with: [.text(role.rawValue), .int64(found.term), .text(holder)],
+      context: Self.context
+    ).first
     (seen, beatAt) = (nil, now)
     return term != nil
   }
@@ -103,12 +101,8 @@ package struct GatewayLease {
   /// - Throws: `termIsOver` if another has the lease; `store`.
   package mutating func beat(at now: Int64) throws(AppStoreError) {
     guard let term, abs(now - beatAt) >= Self.beatMilliseconds else { return }
-    var parameters = WireParameters()
-    parameters.add { $0.text(role.rawValue) }
-    parameters.add { $0.int64(term) }
-    let beats = try connection.read(Self.beat, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let beats = try connection.numbers(
+      Self.beat, with: [.text(role.rawValue), .int64(term)], context: Self.context)
     if beats.isEmpty { throw .termIsOver(term) }
     beatAt = now
   }
@@ -128,12 +122,8 @@ package struct GatewayLease {
   static func fence(
     _ role: Role, term: Int64, over connection: AppConnection
   ) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.text(role.rawValue) }
-    parameters.add { $0.int64(term) }
-    let beats = try connection.read(Self.fence, with: parameters, context: context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let beats = try connection.numbers(
+      Self.fence, with: [.text(role.rawValue), .int64(term)], context: context)
     if beats.isEmpty { throw .termIsOver(term) }
   }
 }

@@ -123,17 +123,13 @@ package struct HoldingTable {
     of account: Int64, days: [Symbol: TradingDay]
   ) throws(AppStoreError) -> [HoldingRecord] {
     if days.isEmpty { return [] }
-    var parameters = WireParameters()
-    parameters.add { $0.int64(account) }
     let asked = days.sorted { $0.key < $1.key }
-    parameters.add { buffer in
-      buffer.array(asked.map(\.key.description), type: .text) { $0.text($1) }
-    }
-    parameters.add { buffer in
-      buffer.array(asked.map(\.value), type: .date) { $0.date($1) }
-    }
-    return try connection.read(Self.readHoldings, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    return try connection.read(
+      Self.readHoldings,
+      with: [
+        .int64(account), .texts(asked.map(\.key.description)), .days(asked.map(\.value)),
+      ], context: Self.context
+    ) { (row) throws(StoreError) in
       HoldingRecord(
         symbol: try row.symbol(), quantity: try row.numeric(), bought: try row.numeric(),
         paid: try row.numeric(), gainedToday: try row.numeric(), spentToday: try row.numeric(),
@@ -159,12 +155,11 @@ package struct HoldingTable {
     _ triggers: PriceTriggers, of symbol: Symbol, in account: Int64
   ) throws(AppStoreError) {
     try triggers.validate()
-    var parameters = WireParameters()
-    parameters.add { $0.int64(account) }
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.optionalNumeric(triggers.low) }
-    parameters.add { $0.optionalNumeric(triggers.high) }
-    try connection.write(Self.putTriggers, with: parameters, context: Self.context)
+    try connection.write(
+      Self.putTriggers,
+      with: [
+        .int64(account), .text(symbol.description), .numeric(triggers.low), .numeric(triggers.high),
+      ], context: Self.context)
   }
 
   // MARK: Days
@@ -211,7 +206,7 @@ package struct HoldingTable {
     of account: Int64, on day: TradingDay
   ) throws(AppStoreError) -> AccountOpening {
     let symbols = try connection.read(
-      Self.readBooked, with: Self.parameters(account, days: [day]), context: Self.context
+      Self.readBooked, with: [.int64(account), .day(day)], context: Self.context
     ) { (row) throws(StoreError) in try row.symbol() }
     return AccountOpening(
       day: day, balances: try balances(Self.readOpening, of: account, on: [day]),
@@ -230,7 +225,7 @@ package struct HoldingTable {
   /// Of an account's first posting; nil: there is none.
   package func firstDay(of account: Int64) throws(AppStoreError) -> TradingDay? {
     try connection.read(
-      Self.readFirstDay, with: Self.parameters(account, days: []), context: Self.context
+      Self.readFirstDay, with: [.int64(account)], context: Self.context
     ) { (row) throws(StoreError) in try row.day() }.first
   }
 
@@ -259,18 +254,11 @@ package struct HoldingTable {
     }
   }
 
-  private static func parameters(_ account: Int64, days: [TradingDay]) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(account) }
-    for day in days { parameters.add { $0.date(day) } }
-    return parameters
-  }
-
   private func balances(
     _ statement: Statement, of account: Int64, on days: [TradingDay]
   ) throws(AppStoreError) -> [DayBalance] {
     try connection.read(
-      statement, with: Self.parameters(account, days: days), context: Self.context
+      statement, with: [.int64(account)] + days.map(SQLParameter.day), context: Self.context
     ) { (row) throws(StoreError) in
       let (day, unit) = (try row.day(), try row.text())
       guard let unit = LedgerUnit(text: unit) else { throw row.malformed() }

@@ -45,9 +45,7 @@ package struct LedgerHistory {
     name: "history_accounts", sql: "select id from account order by id")
 
   package func accounts() throws(AppStoreError) -> [Int64] {
-    try connection.read(Self.readAccounts, context: Self.context) { (row) throws(StoreError) in
-      try row.int64()
-    }
+    try connection.numbers(Self.readAccounts, context: Self.context)
   }
 
   private static let readPostings = Statement(
@@ -84,7 +82,7 @@ package struct LedgerHistory {
 
   private func postings(of account: Int64) throws(AppStoreError) -> [HistoryPosting] {
     let entries = try connection.read(
-      Self.readEntries, with: Self.parameters(account), context: Self.context
+      Self.readEntries, with: [.int64(account)], context: Self.context
     ) { (row) throws(StoreError) in
       (
         try row.int64(),
@@ -94,7 +92,7 @@ package struct LedgerHistory {
     }
     let ofPosting = Dictionary(grouping: entries, by: \.0)
     var postings = try connection.read(
-      Self.readPostings, with: Self.parameters(account), context: Self.context
+      Self.readPostings, with: [.int64(account)], context: Self.context
     ) { (row) throws(StoreError) in try row.historyPosting() }
     for index in postings.indices {
       postings[index].entries = ofPosting[postings[index].sequence]?.map(\.1) ?? []
@@ -113,18 +111,12 @@ package struct LedgerHistory {
 
   private func orders(of account: Int64) throws(AppStoreError) -> [HistoryOrder] {
     try connection.read(
-      Self.readOrders, with: Self.parameters(account), context: Self.context
+      Self.readOrders, with: [.int64(account)], context: Self.context
     ) { (row) throws(StoreError) in
       HistoryOrder(
         ledger: try row.ledgerOrder(), state: try row.named(\OrderState.name),
         body: try row.optionalText())
     }
-  }
-
-  private static func parameters(_ account: Int64) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(account) }
-    return parameters
   }
 }
 

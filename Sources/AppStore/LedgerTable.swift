@@ -61,13 +61,10 @@ package struct LedgerTable {
         field: "name",
         expected: "1 to \(Self.nameCharactersMax) characters without control characters")
     }
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    for text in [name, market, currency] { parameters.add { $0.text(text) } }
     do throws(AppStoreError) {
-      let ids = try connection.read(Self.insertAccount, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }
+      let ids = try connection.numbers(
+        Self.insertAccount, with: [.int64(userID), .text(name), .text(market), .text(currency)],
+        context: Self.context)
       return ids.first ?? 0
     } catch {
       guard error.isViolation(of: "account_name_is_new") else { throw error }
@@ -91,7 +88,7 @@ package struct LedgerTable {
   ) throws(AppStoreError) -> [Int64: [Book: ExactDecimal]] {
     var balances: [Int64: [Book: ExactDecimal]] = [:]
     let rows = try connection.read(
-      Self.readBooks, with: Self.parameters(accounts), context: Self.context
+      Self.readBooks, with: [.int64s(accounts)], context: Self.context
     ) { (row) throws(StoreError) in
       (account: try row.int64(), book: try row.ledgerBook(), balance: try row.numeric())
     }
@@ -136,14 +133,15 @@ package struct LedgerTable {
   package func ledgers(
     of accounts: [Int64], on day: TradingDay
   ) throws(AppStoreError) -> [Int64: AccountLedger] {
-    let parameters = Self.parameters(accounts)
     let balances = try balances(of: accounts)
-    let heads = try connection.read(Self.readHeads, with: parameters, context: Self.context) {
+    let heads = try connection.read(
+      Self.readHeads, with: [.int64s(accounts)], context: Self.context
+    ) {
       (row) throws(StoreError) in
       (account: try row.int64(), sequence: try row.int64(), day: try row.day())
     }
     let orders = try connection.read(
-      Self.readOrders, with: Self.parameters(accounts), context: Self.context
+      Self.readOrders, with: [.int64s(accounts)], context: Self.context
     ) { (row) throws(StoreError) in try row.ledgerOrder() }
     let openOrders = Dictionary(grouping: orders, by: \.placed.account)
     var ledgers: [Int64: AccountLedger] = [:]
@@ -154,12 +152,6 @@ package struct LedgerTable {
         balances: balances[account] ?? [:], openOrders: openOrders[account] ?? [])
     }
     return ledgers
-  }
-
-  private static func parameters(_ accounts: [Int64]) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(accounts, type: .int8) { $0.int64($1) } }
-    return parameters
   }
 
   // MARK: Log
@@ -189,20 +181,13 @@ package struct LedgerTable {
   package func transactionLog(
     of account: Int64, filter: LogFilter = LogFilter(), behind end: Int64? = nil, limit: Int
   ) throws(AppStoreError) -> [TransactionLogRow] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(account) }
-    parameters.add { $0.optional(end) { $0.int64($1) } }
-    parameters.add { $0.int64(Int64(min(limit, Self.logRowsMax))) }
-    parameters.add { buffer in
-      buffer.optional(filter.kinds) { buffer, kinds in
-        buffer.array(kinds, type: .text) { $0.text($1) }
-      }
-    }
-    parameters.add { $0.optionalTimestamp(filter.after) }
-    parameters.add { $0.optionalTimestamp(filter.until) }
-    let statement = filter.isOldestFirst ? Self.readOldest : Self.readNewest
-    return try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    try connection.read(
+      filter.isOldestFirst ? Self.readOldest : Self.readNewest,
+      with: [
+        .int64(account), .int64(end), .int64(Int64(min(limit, Self.logRowsMax))),
+        .texts(filter.kinds), .timestamp(filter.after), .timestamp(filter.until),
+      ], context: Self.context
+    ) { (row) throws(StoreError) in
       TransactionLogRow(
         sequence: try row.int64(), at: try row.timestamp(), kind: try row.text(),
         depositType: try row.optionalText(), description: try row.text(),

@@ -69,18 +69,12 @@ package struct NoticeTable {
   private func read(
     _ ids: [Int64]?, from day: TradingDay
   ) throws(AppStoreError) -> (alerts: [Alert], firings: [AlertFiring]) {
-    var ofAlerts = WireParameters()
-    var ofFirings = WireParameters()
-    ofFirings.add { $0.date(day) }
-    if let ids {
-      ofAlerts.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-      ofFirings.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    }
+    let some: [SQLParameter] = ids.map { [.int64s($0)] } ?? []
     let alerts = try connection.read(
-      ids == nil ? Self.readAllArmed : Self.readArmedOf, with: ofAlerts, context: Self.context
+      ids == nil ? Self.readAllArmed : Self.readArmedOf, with: some, context: Self.context
     ) { (row) throws(StoreError) in try row.alert() }
     let firings = try connection.read(
-      ids == nil ? Self.readAllFirings : Self.readFiringsOf, with: ofFirings,
+      ids == nil ? Self.readAllFirings : Self.readFiringsOf, with: [.day(day)] + some,
       context: Self.context
     ) { (row) throws(StoreError) in try row.firing() }
     return (alerts, firings)
@@ -110,9 +104,7 @@ package struct NoticeTable {
       """)
 
   package func examined(before day: TradingDay) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    try connection.write(Self.moveCursor, with: parameters, context: Self.context)
+    try connection.write(Self.moveCursor, with: [.day(day)], context: Self.context)
   }
 
   // MARK: Writing
@@ -268,9 +260,7 @@ package struct NoticeTable {
 
   private func count(_ statement: Statement, of rows: TextColumns) throws(AppStoreError) -> Int {
     if rows.count == 0 { return 0 }
-    let counts = try connection.read(statement, with: rows.parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }
+    let counts = try connection.numbers(statement, with: rows.parameters, context: Self.context)
     return Int(counts.first ?? 0)
   }
 }

@@ -68,12 +68,8 @@ package struct NotificationTable {
   package func inbox(
     of userID: Int64, before id: Int64?, isUnread: Bool, limit: Int32
   ) throws(AppStoreError) -> [InboxItem] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.optional(id) { $0.int64($1) } }
-    parameters.add { $0.bool(isUnread) }
-    parameters.add { $0.int32(limit) }
-    return try notifications(Self.readInbox, parameters)
+    return try notifications(
+      Self.readInbox, [.int64(userID), .int64(id), .bool(isUnread), .int32(limit)])
   }
 
   private static let countUnread = Statement(
@@ -87,11 +83,8 @@ package struct NotificationTable {
       """)
 
   package func unreadCount(of userID: Int64) throws(AppStoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    return try connection.read(Self.countUnread, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.int64()
-    }.first ?? 0
+    return try connection.numbers(Self.countUnread, with: [.int64(userID)], context: Self.context)
+      .first ?? 0
   }
 
   private static let readSome = Statement(
@@ -105,13 +98,11 @@ package struct NotificationTable {
 
   /// Of any users; those that were taken out of the inbox are left out.
   func notifications(_ ids: [Int64]) throws(AppStoreError) -> [InboxItem] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    return try notifications(Self.readSome, parameters)
+    return try notifications(Self.readSome, [.int64s(ids)])
   }
 
   private func notifications(
-    _ statement: Statement, _ parameters: borrowing WireParameters
+    _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [InboxItem] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in try row.notification()
@@ -169,10 +160,7 @@ package struct NotificationTable {
   private func change(
     _ statement: Statement, _ id: Int64, of userID: Int64
   ) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    try connection.write(statement, with: parameters, context: Self.context)
+    try connection.write(statement, with: [.int64(userID), .int64(id)], context: Self.context)
   }
 }
 

@@ -26,10 +26,9 @@ extension OrderTable {
 
   /// Of an order, oldest first.
   package func fills(of order: Int64) throws(AppStoreError) -> [FillRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(order) }
-    return try connection.read(Self.readFills, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readFills, with: [.int64(userID), .int64(order)], context: Self.context
+    ) {
       (row) throws(StoreError) in
       FillRecord(
         orderID: try row.int64(), sequence: try row.int32(), postingSequence: try row.int64(),
@@ -58,10 +57,9 @@ extension OrderTable {
 
   /// What happened to an order, oldest first.
   package func events(of order: Int64) throws(AppStoreError) -> [OrderEventRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(order) }
-    return try connection.read(Self.readEvents, with: parameters, context: Self.context) {
+    return try connection.read(
+      Self.readEvents, with: [.int64(userID), .int64(order)], context: Self.context
+    ) {
       (row) throws(StoreError) in
       OrderEventRecord(sequence: try row.int32(), kind: try row.text(), at: try row.timestamp())
     }
@@ -103,10 +101,7 @@ extension OrderTable {
       """)
 
   package func purchase(_ id: Int64) throws(AppStoreError) -> QueuePurchaseRecord? {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return try purchases(Self.readPurchase, parameters).first
+    return try purchases(Self.readPurchase, [.int64(userID), .int64(id)]).first
   }
 
   /// A page of an account's, newest first.
@@ -114,17 +109,16 @@ extension OrderTable {
   package func purchases(
     of account: Int64, isOpen: Bool, limit: Int, offset: Int
   ) throws(AppStoreError) -> [QueuePurchaseRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(account) }
-    parameters.add { $0.bool(isOpen) }
-    parameters.add { $0.int64(Int64(min(limit, Self.ordersMax))) }
-    parameters.add { $0.int64(Int64(offset)) }
-    return try purchases(Self.readPurchasesOfAccount, parameters)
+    return try purchases(
+      Self.readPurchasesOfAccount,
+      [
+        .int64(userID), .int64(account), .bool(isOpen), .int64(Int64(min(limit, Self.ordersMax))),
+        .int64(Int64(offset)),
+      ])
   }
 
   private func purchases(
-    _ statement: Statement, _ parameters: borrowing WireParameters
+    _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [QueuePurchaseRecord] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in

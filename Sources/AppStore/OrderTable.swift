@@ -90,9 +90,7 @@ package struct OrderTable {
   static func orders(
     _ ids: [Int64], over connection: AppConnection
   ) throws(AppStoreError) -> [OrderRecord] {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    return try connection.read(readAny, with: parameters, context: context) {
+    return try connection.read(readAny, with: [.int64s(ids)], context: context) {
       (row) throws(StoreError) in try row.orderRecord()
     }
   }
@@ -113,18 +111,11 @@ package struct OrderTable {
 
   /// Of these numbers, newest first.
   package func orders(_ ids: [Int64]) throws(AppStoreError) -> [OrderRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    return try orders(Self.readSome, parameters)
+    return try orders(Self.readSome, [.int64(userID), .int64s(ids)])
   }
 
   package func order(key: String, in account: Int64) throws(AppStoreError) -> OrderRecord? {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(account) }
-    parameters.add { $0.text(key) }
-    return try orders(Self.readByKey, parameters).first
+    return try orders(Self.readByKey, [.int64(userID), .int64(account), .text(key)]).first
   }
 
   // MARK: Lists
@@ -169,39 +160,31 @@ package struct OrderTable {
   package func orders(
     of account: Int64, filter: OrderFilter, limit: Int, offset: Int = 0
   ) throws(AppStoreError) -> [OrderRecord] {
-    var parameters = parameters(account, filter: filter)
-    parameters.add { $0.int64(Int64(min(limit, Self.ordersMax))) }
-    parameters.add { $0.int64(Int64(offset)) }
-    return try orders(filter.isOldestFirst ? Self.readOldest : Self.readNewest, parameters)
+    let page: [SQLParameter] = [
+      .int64(Int64(min(limit, Self.ordersMax))), .int64(Int64(offset)),
+    ]
+    return try orders(
+      filter.isOldestFirst ? Self.readOldest : Self.readNewest,
+      parameters(account, filter: filter) + page)
   }
 
   /// How many there are; `countMax` at most.
   package func count(of account: Int64, filter: OrderFilter) throws(AppStoreError) -> Int {
-    let counts = try connection.read(
-      Self.countAll, with: parameters(account, filter: filter), context: Self.context
-    ) { (row) throws(StoreError) in try row.int64() }
+    let counts = try connection.numbers(
+      Self.countAll, with: parameters(account, filter: filter), context: Self.context)
     return Int(counts.first ?? 0)
   }
 
-  private func parameters(_ account: Int64, filter: OrderFilter) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(account) }
-    for texts in [filter.states?.map(\.name), filter.symbols?.map(\.description)] {
-      parameters.add { buffer in
-        buffer.optional(texts) { buffer, texts in
-          buffer.array(texts, type: .text) { $0.text($1) }
-        }
-      }
-    }
-    parameters.add { $0.optionalText(filter.side?.name) }
-    parameters.add { $0.optionalTimestamp(filter.after) }
-    parameters.add { $0.optionalTimestamp(filter.until) }
-    return parameters
+  private func parameters(_ account: Int64, filter: OrderFilter) -> [SQLParameter] {
+    [
+      .int64(userID), .int64(account), .texts(filter.states?.map(\.name)),
+      .texts(filter.symbols?.map(\.description)), .text(filter.side?.name),
+      .timestamp(filter.after), .timestamp(filter.until),
+    ]
   }
 
   private func orders(
-    _ statement: Statement, _ parameters: borrowing WireParameters
+    _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [OrderRecord] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in try row.orderRecord()

@@ -72,9 +72,7 @@ package struct OutboxTable {
 
   /// The newest id; 0: there is none.
   package func last() throws(AppStoreError) -> Int64 {
-    try connection.read(Self.readLast, context: Self.context) { (row) throws(StoreError) in
-      try row.int64()
-    }.first ?? 0
+    try connection.numbers(Self.readLast, context: Self.context).first ?? 0
   }
 
   private static let readNew = Statement(
@@ -89,10 +87,7 @@ package struct OutboxTable {
 
   /// Rows of all users, oldest first.
   package func rows(after id: Int64, limit: Int32) throws(AppStoreError) -> [OutboxRow] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
-    parameters.add { $0.int32(limit) }
-    return try rows(Self.readNew, parameters)
+    return try rows(Self.readNew, [.int64(id), .int32(limit)])
   }
 
   private static let readOfUser = Statement(
@@ -110,11 +105,7 @@ package struct OutboxTable {
   package func rows(
     of userID: Int64, after number: Int64, limit: Int32
   ) throws(AppStoreError) -> [OutboxRow] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(number) }
-    parameters.add { $0.int32(limit) }
-    return try rows(Self.readOfUser, parameters)
+    return try rows(Self.readOfUser, [.int64(userID), .int64(number), .int32(limit)])
   }
 
   private static let readLastOfUser = Statement(
@@ -129,15 +120,13 @@ package struct OutboxTable {
   package func end(
     of userID: Int64
   ) throws(AppStoreError) -> (number: Int64, epoch: Int64) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    return try connection.read(Self.readLastOfUser, with: parameters, context: Self.context) {
+    return try connection.read(Self.readLastOfUser, with: [.int64(userID)], context: Self.context) {
       (row) throws(StoreError) in (try row.int64(), try row.int64())
     }.first ?? (0, 0)
   }
 
   private func rows(
-    _ statement: Statement, _ parameters: borrowing WireParameters
+    _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [OutboxRow] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
@@ -195,7 +184,7 @@ package struct OutboxTable {
     for (row, order) in orderOfRow { recordOfRow[row] = orders[order] }
     var updates: [Int64: OrderUpdate] = [:]
     let found = try connection.read(
-      Self.readEvents, with: Self.ids(orderOfRow.map(\.row)), context: Self.context
+      Self.readEvents, with: [.int64s(orderOfRow.map(\.row))], context: Self.context
     ) { (row) throws(StoreError) in
       (
         id: try row.int64(), kind: try row.text(), at: try row.timestamp(),
@@ -228,7 +217,7 @@ package struct OutboxTable {
     let ids = rows.filter { if case .refusal = $0.content { true } else { false } }.map(\.id)
     if ids.isEmpty { return [:] }
     let found = try connection.read(
-      Self.readRefusals, with: Self.ids(ids), context: Self.context
+      Self.readRefusals, with: [.int64s(ids)], context: Self.context
     ) { (row) throws(StoreError) in
       (try row.int64(), try row.refusedOrder())
     }
@@ -251,12 +240,6 @@ package struct OutboxTable {
       found[notification.id] = notification
     }
     return found
-  }
-
-  private static func ids(_ ids: [Int64]) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
-    return parameters
   }
 }
 

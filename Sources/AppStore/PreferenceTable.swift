@@ -25,9 +25,7 @@ package struct PreferenceTable {
 
   /// As JSON text; an empty object where none are stored.
   package func value() throws(AppStoreError) -> String {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    let rows = try connection.read(Self.readValue, with: parameters, context: Self.context) {
+    let rows = try connection.read(Self.readValue, with: [.int64(userID)], context: Self.context) {
       (row) throws(StoreError) in try row.text()
     }
     return rows.first ?? "{}"
@@ -56,12 +54,9 @@ package struct PreferenceTable {
     guard json.first(where: { !$0.isWhitespace }) == "{", !json.utf8.contains(0) else {
       throw problem
     }
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.text(json) }
-    parameters.add { $0.bool(merging) }
     do throws(AppStoreError) {
-      try connection.write(Self.write, with: parameters, context: Self.context)
+      try connection.write(
+        Self.write, with: [.int64(userID), .text(json), .bool(merging)], context: Self.context)
     } catch {
       guard case .store(let cause) = error, let state = cause.sqlState else { throw error }
       // The table's check: stored text has blanks that were not sent.

@@ -20,10 +20,8 @@ package struct SameDayFundTable {
 
   /// Adds one, or changes the day of one that is there.
   package func put(_ symbol: Symbol, from day: TradingDay) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.date(day) }
-    try connection.write(Self.put, with: parameters, context: Self.context)
+    try connection.write(
+      Self.put, with: [.text(symbol.description), .day(day)], context: Self.context)
   }
 
   private static let delete = Statement(
@@ -35,9 +33,8 @@ package struct SameDayFundTable {
 
   /// - Throws: `invalid` of one that is not there, `store`.
   package func remove(_ symbol: Symbol) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    let rows = try connection.write(Self.delete, with: parameters, context: Self.context)
+    let rows = try connection.write(
+      Self.delete, with: [.text(symbol.description)], context: Self.context)
     if rows == 0 { throw .invalid(field: "symbol", expected: "a fund that is on the list") }
   }
 

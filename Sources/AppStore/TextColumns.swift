@@ -15,13 +15,7 @@ struct TextColumns {
     count += 1
   }
 
-  var parameters: WireParameters {
-    var parameters = WireParameters()
-    for column in columns {
-      parameters.add { buffer in buffer.array(column, type: .text) { $0.text($1) } }
-    }
-    return parameters
-  }
+  var parameters: [SQLParameter] { columns.map { .texts($0) } }
 
   /// `unnest($1::text[], $2::text[], …)`.
   static func unnest(_ columns: Int) -> String {

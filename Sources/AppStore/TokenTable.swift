@@ -53,20 +53,14 @@ package struct TokenTable {
     }
     if scopes.isEmpty { throw .invalid(field: "scopes", expected: "at least one") }
     return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      let inForce = try read(Self.count) { (row) throws(StoreError) in try row.int64() }
+      let inForce = try connection.numbers(Self.count, context: Self.context)
       if inForce.first ?? 0 >= Self.tokensMax { throw .tooManyTokens(limit: Self.tokensMax) }
-      var parameters = WireParameters()
-      parameters.add { $0.text(user) }
       let userID = try only(
-        try read(Self.makeUser, with: parameters) { (row) throws(StoreError) in try row.int64() })
-      parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      parameters.add { $0.text(name) }
-      parameters.add { buffer in
-        buffer.array(scopes.map(\.rawValue).sorted(), type: .text) { $0.text($1) }
-      }
-      parameters.add { $0.bytes(secret.digest.bytes) }
-      parameters.add { $0.optionalTimestamp(expiresAt) }
+        try connection.numbers(Self.makeUser, with: [.text(user)], context: Self.context))
+      let parameters: [SQLParameter] = [
+        .int64(userID), .text(name), .texts(scopes.map(\.rawValue).sorted()),
+        .bytes(secret.digest.bytes), .timestamp(expiresAt),
+      ]
       return try only(
         try read(Self.insert, with: parameters) { (row) throws(StoreError) in
           Token(
@@ -127,9 +121,7 @@ package struct TokenTable {
   /// Every gateway refuses it from then on; once more changes nothing.
   /// - Throws: `unknownToken`, `store`.
   package func revoke(_ id: Int64) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(id) }
-    let rows = try connection.write(Self.revoke, with: parameters, context: Self.context)
+    let rows = try connection.write(Self.revoke, with: [.int64(id)], context: Self.context)
     if rows == 0 { throw .unknownToken(id) }
   }
 
@@ -145,14 +137,11 @@ package struct TokenTable {
   /// Notes that they were used on a day.
   package func use(_ ids: Set<Int64>, on day: TradingDay) throws(AppStoreError) {
     if ids.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { buffer in buffer.array(ids.sorted(), type: .int8) { $0.int64($1) } }
-    parameters.add { $0.date(day) }
-    try connection.write(Self.use, with: parameters, context: Self.context)
+    try connection.write(Self.use, with: [.int64s(ids.sorted()), .day(day)], context: Self.context)
   }
 
   private func read<Value>(
-    _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
+    _ statement: Statement, with parameters: [SQLParameter] = [],
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(AppStoreError) -> [Value] {
     try connection.read(statement, with: parameters, context: Self.context, decode: decode)

@@ -41,11 +41,10 @@ package struct WatchlistTable {
   /// With their times, in order.
   /// - Parameter id: nil for all of the user; else that one, if it is there.
   package func dated(_ id: Int64? = nil) throws(AppStoreError) -> [DatedWatchlist] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.optional(id) { $0.int64($1) } }
     var lists: [DatedWatchlist] = []
-    let rows = try connection.read(Self.readAll, with: parameters, context: Self.context) {
+    let rows = try connection.read(
+      Self.readAll, with: [.int64(userID), .int64(id)], context: Self.context
+    ) {
       (row) throws(StoreError) in
       (
         id: try row.int64(), name: try row.text(), createdAt: try row.timestamp(),
@@ -95,13 +94,10 @@ package struct WatchlistTable {
   }
 
   private func insert(named name: String) throws(AppStoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.text(name) }
     do throws(AppStoreError) {
-      return try connection.read(Self.insert, with: parameters, context: Self.context) {
-        (row) throws(StoreError) in try row.int64()
-      }.first ?? 0
+      return try connection.numbers(
+        Self.insert, with: [.int64(userID), .text(name)], context: Self.context
+      ).first ?? 0
     } catch {
       throw named(error, name: name)
     }
@@ -121,10 +117,9 @@ package struct WatchlistTable {
   /// - Throws: `unknownWatchlist`, `nameTaken`, `invalid`, `store`.
   package func rename(_ id: Int64, to name: String) throws(AppStoreError) {
     try validate(name: name)
-    var parameters = place(of: id)
-    parameters.add { $0.text(name) }
     do throws(AppStoreError) {
-      let rows = try connection.write(Self.rename, with: parameters, context: Self.context)
+      let rows = try connection.write(
+        Self.rename, with: place(of: id) + [.text(name)], context: Self.context)
       if rows == 0 { throw .unknownWatchlist(id) }
     } catch {
       throw named(error, name: name)
@@ -204,12 +199,12 @@ package struct WatchlistTable {
     if !list.contains(item.symbol), list.items.count >= Self.symbolsMax {
       throw .tooManySymbols(limit: Self.symbolsMax)
     }
-    var parameters = WireParameters()
-    parameters.add { $0.int64(list.id) }
-    parameters.add { $0.text(item.symbol.description) }
-    parameters.add { $0.optionalNumeric(item.triggers.low) }
-    parameters.add { $0.optionalNumeric(item.triggers.high) }
-    try connection.write(Self.upsert, with: parameters, context: Self.context)
+    try connection.write(
+      Self.upsert,
+      with: [
+        .int64(list.id), .text(item.symbol.description), .numeric(item.triggers.low),
+        .numeric(item.triggers.high),
+      ], context: Self.context)
     try touch(list.id)
   }
 
@@ -233,10 +228,8 @@ package struct WatchlistTable {
   package func remove(_ symbol: Symbol, from id: Int64) throws(AppStoreError) {
     try changing(id) { (list) throws(AppStoreError) in
       guard list.contains(symbol) else { return }
-      var parameters = WireParameters()
-      parameters.add { $0.int64(id) }
-      parameters.add { $0.text(symbol.description) }
-      try connection.write(Self.remove, with: parameters, context: Self.context)
+      try connection.write(
+        Self.remove, with: [.int64(id), .text(symbol.description)], context: Self.context)
       try touch(id)
     }
   }
@@ -281,19 +274,13 @@ package struct WatchlistTable {
       WatchlistItem(
         symbol: entry.symbol, triggers: entry.triggers ?? before[entry.symbol] ?? PriceTriggers())
     }
-    var parameters = WireParameters()
-    parameters.add { $0.int64(list.id) }
-    try connection.write(Self.clear, with: parameters, context: Self.context)
-    parameters = WireParameters()
-    parameters.add { $0.int64(list.id) }
-    let columns = [
-      items.map(\.symbol.description), items.map { $0.triggers.low?.description ?? "" },
-      items.map { $0.triggers.high?.description ?? "" },
-    ]
-    for column in columns {
-      parameters.add { buffer in buffer.array(column, type: .text) { $0.text($1) } }
-    }
-    try connection.write(Self.fill, with: parameters, context: Self.context)
+    try connection.write(Self.clear, with: [.int64(list.id)], context: Self.context)
+    try connection.write(
+      Self.fill,
+      with: [
+        .int64(list.id), .texts(items.map(\.symbol.description)),
+        .texts(items.map { $0.triggers.low.text }), .texts(items.map { $0.triggers.high.text }),
+      ], context: Self.context)
     try touch(list.id)
     return items
   }
@@ -326,12 +313,7 @@ package struct WatchlistTable {
     try changing { () throws(AppStoreError) in try body(try watchlist(id)) }
   }
 
-  private func place(of id: Int64) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return parameters
-  }
+  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
 
   private func validate(name: String) throws(AppStoreError) {
     let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }

@@ -84,11 +84,9 @@ package struct WebhookQueue {
   package func pending(
     limit: Int32
   ) throws(AppStoreError) -> (deliveries: [PendingDelivery], oldestSeconds: Int64) {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(limit) }
     var oldestSeconds: Int64 = 0
     let deliveries = try connection.read(
-      Self.readPending, with: parameters, context: Self.context
+      Self.readPending, with: [.int32(limit)], context: Self.context
     ) { (row) throws(StoreError) in
       oldestSeconds = try row.int64()
       let (id, url, secret) = (try row.int64(), try row.text(), try row.bytes())
@@ -150,17 +148,17 @@ package struct WebhookQueue {
   }
 
   private func record(_ outcome: DeliveryOutcome) throws(AppStoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(outcome.delivery.webhookID) }
-    parameters.add { $0.int64(outcome.delivery.notification.id) }
+    let delivery = outcome.delivery
+    let place: [SQLParameter] = [.int64(delivery.webhookID), .int64(delivery.notification.id)]
     guard let failure = outcome.failure else {
-      try connection.write(Self.recordDelivered, with: parameters, context: Self.context)
+      try connection.write(Self.recordDelivered, with: place, context: Self.context)
       return
     }
-    parameters.add { $0.text(outcome.delivery.url) }
-    parameters.add { $0.int64(failure.pauseMilliseconds) }
-    parameters.add { $0.text(failure.sentence) }
-    parameters.add { $0.bool(failure.isFinal) }
-    try connection.write(Self.recordFailed, with: parameters, context: Self.context)
+    try connection.write(
+      Self.recordFailed,
+      with: place + [
+        .text(delivery.url), .int64(failure.pauseMilliseconds), .text(failure.sentence),
+        .bool(failure.isFinal),
+      ], context: Self.context)
   }
 }

@@ -46,9 +46,7 @@ package struct WebhookTable {
 
   /// In the order they were made.
   package func all() throws(AppStoreError) -> [Webhook] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    return try webhooks(Self.readAll, parameters)
+    return try webhooks(Self.readAll, [.int64(userID)])
   }
 
   private static let insert = Statement(
@@ -68,11 +66,9 @@ package struct WebhookTable {
   ) throws(AppStoreError) -> Webhook {
     try validate(url)
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(userID) }
-      parameters.add { $0.text(url) }
-      parameters.add { $0.bytes(secret) }
-      guard let webhook = try webhooks(Self.insert, parameters).first else {
+      guard
+        let webhook = try webhooks(Self.insert, [.int64(userID), .text(url), .bytes(secret)]).first
+      else {
         throw .tooManyWebhooks(limit: Self.webhooksMax)
       }
       return webhook
@@ -99,9 +95,7 @@ package struct WebhookTable {
   /// - Throws: `unknownWebhook`, `invalid`, `store`.
   package func replace(_ id: Int64, url: String) throws(AppStoreError) -> Webhook {
     try validate(url)
-    var parameters = place(of: id)
-    parameters.add { $0.text(url) }
-    guard let webhook = try webhooks(Self.update, parameters).first else {
+    guard let webhook = try webhooks(Self.update, place(of: id) + [.text(url)]).first else {
       throw .unknownWebhook(id)
     }
     return webhook
@@ -126,15 +120,10 @@ package struct WebhookTable {
     }
   }
 
-  private func place(of id: Int64) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(userID) }
-    parameters.add { $0.int64(id) }
-    return parameters
-  }
+  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
 
   private func webhooks(
-    _ statement: Statement, _ parameters: borrowing WireParameters
+    _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [Webhook] {
     try connection.read(statement, with: parameters, context: Self.context) {
       (row) throws(StoreError) in
