@@ -38,6 +38,12 @@ package struct BrokerStep: Sendable {
 
   package init() {}
 
+  /// The sequence is given when the step is written.
+  package mutating func finish(_ command: PendingCommand, _ result: CommandResult) {
+    outcomes.append(
+      Outcome(commandID: command.id, outcome: CommandOutcome(sequence: 0, result: result)))
+  }
+
   package struct Actions: Sendable {
     package var booked: [CorporateActionBooking] = []
     /// Why they are not booked in accounts; nil: they are now, or need not be.

@@ -19,15 +19,73 @@ package struct KeyedRequest: Sendable, Hashable {
 package struct CommandOutcome: Sendable, Hashable {
   /// Place in the order of execution.
   package var sequence: Int64
-  package var isDone: Bool
-  /// `order=17`, `posting=4`; of a refusal its code, and a sentence behind a colon.
-  package var answer: String
+  package var result: CommandResult
 
-  package init(sequence: Int64, isDone: Bool, answer: String) {
+  package init(sequence: Int64, result: CommandResult) {
     self.sequence = sequence
-    self.isDone = isDone
-    self.answer = answer
+    self.result = result
   }
+
+  package var isDone: Bool { result.id != nil }
+  package var answer: String { result.text }
+}
+
+package enum CommandResult: Sendable, Hashable {
+  /// What it made, ended or closed, by its number.
+  case done(Thing, Int64)
+  case refused(CommandRefusal)
+
+  package enum Thing: String, Sendable {
+    case posting, order, purchase, account
+  }
+
+  /// nil of a refusal.
+  package var id: Int64? {
+    if case .done(_, let id) = self { id } else { nil }
+  }
+
+  /// As the database and people have it: `order=17`; of a refusal its code and its sentence.
+  var text: String {
+    switch self {
+    case .done(let thing, let id): "\(thing.rawValue)=\(id)"
+    case .refused(let refusal): refusal.description
+    }
+  }
+
+  /// nil for what is no text of a command that was done.
+  init?(done text: String) {
+    let words = text.split(separator: "=")
+    guard words.count == 2, let thing = Thing(rawValue: String(words[0])), let id = Int64(words[1])
+    else { return nil }
+    self = .done(thing, id)
+  }
+}
+
+/// Why a command is not executed: a code for programs and a sentence.
+package struct CommandRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+  package let code: String
+  package let sentence: String
+
+  package init(_ code: String, _ sentence: String) {
+    self.code = code
+    self.sentence = sentence
+  }
+
+  package init(_ refusal: LedgerRefusal) { self.init(refusal.code, "\(refusal)") }
+
+  init(text: String) {
+    let parts = text.split(separator: ":", maxSplits: 1)
+    self.init(
+      String(parts.first ?? "refused"),
+      parts.count == 2 ? String(parts[1].drop { $0 == " " }) : text)
+  }
+
+  /// As an outcome has it, whose length is bounded.
+  package var description: String {
+    String("\(code): \(sentence)".prefix(Self.charactersMax))
+  }
+
+  private static let charactersMax = 250
 }
 
 /// What became of a request that was sent.
@@ -215,6 +273,10 @@ extension PostgresRow {
       try optionalInt64(), try optionalText(), try optionalText()
     )
     guard let sequence, let outcome, let answer else { return nil }
-    return CommandOutcome(sequence: sequence, isDone: outcome == "done", answer: answer)
+    let isDone = outcome == "done"
+    let result =
+      isDone ? CommandResult(done: answer) : .refused(CommandRefusal(text: answer))
+    guard let result else { throw malformed() }
+    return CommandOutcome(sequence: sequence, result: result)
   }
 }

@@ -46,8 +46,7 @@ package struct RefusedOrder: Sendable, Hashable {
   package var commandID: Int64
   /// As of an order that was rejected; its number is 0, for it never was one.
   package var record: OrderRecord
-  /// A code, and a sentence behind a colon.
-  package var answer: String
+  package var refusal: CommandRefusal
   package var isOfMainAccount: Bool
 }
 
@@ -265,6 +264,7 @@ extension PostgresRow {
       order: order, state: .rejected, key: key, tradingDay: sentAt.shanghaiDay,
       acceptedAt: sentAt, updatedAt: answeredAt, filled: .zero)
     return RefusedOrder(
-      commandID: id, record: record, answer: try text(), isOfMainAccount: try bool())
+      commandID: id, record: record, refusal: CommandRefusal(text: try text()),
+      isOfMainAccount: try bool())
   }
 }

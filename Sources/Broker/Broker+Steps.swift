@@ -62,15 +62,8 @@ extension Broker {
   private func refuse(_ command: PendingCommand) throws(AppStoreError) {
     guard var next = state.take() else { return }
     let refusal = CommandRefusal("internal", "the database refused what follows from the command")
-    next.step.outcomes.append(outcome(of: command, isDone: false, answer: "\(refusal)"))
+    next.step.finish(command, .refused(refusal))
     try store(next)
-  }
-
-  private func outcome(
-    of command: PendingCommand, isDone: Bool, answer: String
-  ) -> BrokerStep.Outcome {
-    BrokerStep.Outcome(
-      commandID: command.id, outcome: CommandOutcome(sequence: 0, isDone: isDone, answer: answer))
   }
 
   private func perform(
@@ -90,8 +83,8 @@ extension Broker {
     try bookActions(on: &next, over: session)
     let rows = try newestRows(of: commands, in: next, over: session)
     for command in commands {
-      let (isDone, answer) = next.execute(command) { rows[$0] }
-      next.step.outcomes.append(outcome(of: command, isDone: isDone, answer: answer))
+      let result = next.execute(command) { rows[$0] }
+      next.step.finish(command, result)
     }
     apply(changes, to: &next)
     next.advance()

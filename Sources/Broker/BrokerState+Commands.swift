@@ -2,24 +2,6 @@ import AppStore
 import Market
 import PaperTrading
 
-/// Why a command is not executed: a code for programs and a sentence.
-struct CommandRefusal: Error, CustomStringConvertible {
-  let code: String
-  let sentence: String
-
-  init(_ code: String, _ sentence: String) {
-    self.code = code
-    self.sentence = sentence
-  }
-
-  init(_ refusal: LedgerRefusal) { self.init(refusal.code, "\(refusal)") }
-
-  /// As an outcome has it, whose length is bounded.
-  var description: String { String("\(code): \(sentence)".prefix(Self.charactersMax)) }
-
-  private static let charactersMax = 250
-}
-
 extension CommandRequest {
   /// Whether prices of its moment matter.
   fileprivate var isForMarket: Bool {
@@ -43,10 +25,7 @@ extension BrokerState {
 
   /// Executes a command, or refuses it with nothing changed.
   /// - Parameter row: the newest of the instrument that it names.
-  /// - Returns: what it made, as an outcome has it.
-  mutating func execute(
-    _ command: PendingCommand, row: (Symbol) -> FeedRow?
-  ) -> (isDone: Bool, answer: String) {
+  mutating func execute(_ command: PendingCommand, row: (Symbol) -> FeedRow?) -> CommandResult {
     do throws(CommandRefusal) {
       guard let request = command.request else {
         throw CommandRefusal("unknown", "this version of the broker does not know the command")
@@ -57,19 +36,24 @@ extension BrokerState {
       if account.isClosed { throw CommandRefusal("closed", "the account is closed") }
       if request.isForMarket { try requireMoment(of: command) }
       switch request {
-      case .deposit, .withdraw: return (true, try move(request, command: command))
-      case .order(let order): return (true, try place(order, command: command, row: row))
-      case .cancel(let id): return (true, try cancel(id, of: command.accountID))
+      case .deposit, .withdraw: return .done(.posting, try move(request, command: command))
+      case .order(let order): return .done(.order, try place(order, command: command, row: row))
+      case .cancel(let id):
+        try cancel(id, of: command.accountID)
+        return .done(.order, id)
       case .replace(let id, let change):
-        return (true, try replace(id, by: change, command: command, row: row))
-      case .arm(let purchase): return (true, try arm(purchase, command: command, row: row))
-      case .disarm(let id): return (true, try disarm(id, of: command.accountID))
+        return .done(.order, try replace(id, by: change, command: command, row: row))
+      case .arm(let purchase):
+        return .done(.purchase, try arm(purchase, command: command, row: row))
+      case .disarm(let id):
+        try disarm(id, of: command.accountID)
+        return .done(.purchase, id)
       case .close:
         close(account: command.accountID)
-        return (true, "account=\(command.accountID)")
+        return .done(.account, command.accountID)
       }
     } catch {
-      return (false, "\(error)")
+      return .refused(error)
     }
   }
 
@@ -104,7 +88,7 @@ extension BrokerState {
 
   private mutating func move(
     _ request: CommandRequest, command: PendingCommand
-  ) throws(CommandRefusal) -> String {
+  ) throws(CommandRefusal) -> Int64 {
     guard var ledger = ledgers[command.accountID] else {
       throw CommandRefusal("account", "there is no such account")
     }
@@ -118,11 +102,11 @@ extension BrokerState {
       case .withdraw(let amount, let description):
         posting = try ledger.withdraw(amount)
         text = description
-      default: return ""
+      default: return 0
       }
       ledgers[command.accountID] = ledger
       post(posting, of: command.accountID, command: command.id, description: text)
-      return "posting=\(posting.sequence)"
+      return posting.sequence
     } catch {
       throw CommandRefusal(error)
     }
@@ -139,14 +123,14 @@ extension BrokerState {
 
   private mutating func place(
     _ request: OrderRequest, command: PendingCommand, row: (Symbol) -> FeedRow?
-  ) throws(CommandRefusal) -> String {
+  ) throws(CommandRefusal) -> Int64 {
     try requireRoom(in: command.accountID)
     let order = Order(
       id: newest.order + 1, account: command.accountID, symbol: request.symbol,
       side: request.side, kind: request.kind, timeInForce: request.timeInForce,
       quantity: request.quantity, limit: request.limit, stop: request.stop)
     place(try judge(order, by: row(request.symbol)), command: command.id, purchase: nil)
-    return "order=\(order.id)"
+    return order.id
   }
 
   private func requireRoom(in account: Int64) throws(CommandRefusal) {
@@ -294,19 +278,18 @@ extension BrokerState {
     return order
   }
 
-  private mutating func cancel(_ id: Int64, of account: Int64) throws(CommandRefusal) -> String {
+  private mutating func cancel(_ id: Int64, of account: Int64) throws(CommandRefusal) {
     let order = try open(id, of: account)
     close(CollectionOfOne(id))
     if orders[id]?.row.ledger.isOpen == true, order.row.state != .pendingCancel {
       set(.pendingCancel, of: id)
       addEvent(.pendingCancel, of: id)
     }
-    return "order=\(id)"
   }
 
   private mutating func replace(
     _ id: Int64, by change: OrderChange, command: PendingCommand, row: (Symbol) -> FeedRow?
-  ) throws(CommandRefusal) -> String {
+  ) throws(CommandRefusal) -> Int64 {
     try requireFewPlaced(in: command.accountID)
     let old = try open(id, of: command.accountID)
     let placed = old.placed
@@ -333,7 +316,7 @@ extension BrokerState {
     let next = try judge(order, by: row(placed.symbol), ledger: ledger, replacing: id)
     withdraw(id, as: .replaced)
     place(next, command: command.id, purchase: nil)
-    return "order=\(order.id)"
+    return order.id
   }
 
   // MARK: Queue purchases
@@ -345,7 +328,7 @@ extension BrokerState {
 
   private mutating func arm(
     _ request: PurchaseRequest, command: PendingCommand, row: (Symbol) -> FeedRow?
-  ) throws(CommandRefusal) -> String {
+  ) throws(CommandRefusal) -> Int64 {
     try requireRoom(in: command.accountID)
     let purchase = QueuePurchase(
       id: newest.purchase + 1, account: command.accountID, symbol: request.symbol,
@@ -375,18 +358,17 @@ extension BrokerState {
     purchases[purchase.id] = armed
     step.purchases[purchase.id] = armed
     notify(armed, order: nil)
-    return "purchase=\(purchase.id)"
+    return purchase.id
   }
 
   private func isBandUnknown(of symbol: Symbol, in row: MarketRow) -> Bool {
     Instrument.classify(symbol).map { row.traded($0).hasUnknownBand(on: day) } ?? false
   }
 
-  private mutating func disarm(_ id: Int64, of account: Int64) throws(CommandRefusal) -> String {
+  private mutating func disarm(_ id: Int64, of account: Int64) throws(CommandRefusal) {
     guard let row = purchases[id], row.purchase.account == account, row.state == .armed else {
       throw CommandRefusal("unknown_purchase", "there is no armed queue purchase \(id)")
     }
     set(.cancelled, ofPurchase: id)
-    return "purchase=\(id)"
   }
 }

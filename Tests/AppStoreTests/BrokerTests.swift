@@ -38,8 +38,7 @@ import Testing
       let pending = try table.pending(limit: 100)
       var step = BrokerStep()
       for (place, command) in pending.enumerated() {
-        var outcome = CommandOutcome(
-          sequence: sequence + Int64(place) + 1, isDone: true, answer: "posting=")
+        let result: CommandResult
         do throws(LedgerRefusal) {
           guard case .deposit(let amount, let type, let description) = command.request else {
             continue
@@ -49,10 +48,11 @@ import Testing
             accountID: account, posting: posting, at: Timestamp(day: Self.day, secondOfDay: 0))
           (row.commandID, row.description) = (command.id, description)
           step.postings.append(row)
-          outcome.answer += "\(posting.sequence)"
+          result = .done(.posting, posting.sequence)
         } catch {
-          (outcome.isDone, outcome.answer) = (false, "\(error.code): \(error)")
+          result = .refused(CommandRefusal(error))
         }
+        let outcome = CommandOutcome(sequence: sequence + Int64(place) + 1, result: result)
         step.outcomes.append(BrokerStep.Outcome(commandID: command.id, outcome: outcome))
       }
       try table.write(step)
@@ -71,7 +71,7 @@ import Testing
       return
     }
     #expect(first[0] == .command(id: id, outcome: nil))
-    #expect(outcome == CommandOutcome(sequence: 1, isDone: true, answer: "posting=1"))
+    #expect(outcome == CommandOutcome(sequence: 1, result: .done(.posting, 1)))
     #expect(try commands.send([request("a", 200)]) == [.conflict])
     #expect(try commands.outcomes(of: [id, 999]) == [id: outcome])
     #expect(try step() == [])

@@ -111,32 +111,34 @@ actor StandInBroker {
   }
 
   private func execute(_ command: PendingCommand, sequence: Int64) throws(AppStoreError) {
-    var outcome = CommandOutcome(sequence: sequence, isDone: true, answer: "")
+    let result: CommandResult
     var ledger = try self.ledger(of: command.accountID)
     do throws(LedgerRefusal) {
-      outcome.answer = try execute(command, in: &ledger)
+      result = try execute(command, in: &ledger)
     } catch {
-      (outcome.isDone, outcome.answer) = (false, "\(error.code): \(error)")
+      result = .refused(CommandRefusal(error))
     }
-    step.outcomes.append(BrokerStep.Outcome(commandID: command.id, outcome: outcome))
+    step.outcomes.append(
+      BrokerStep.Outcome(
+        commandID: command.id, outcome: CommandOutcome(sequence: sequence, result: result)))
   }
 
   private func execute(
     _ command: PendingCommand, in ledger: inout AccountLedger
-  ) throws(LedgerRefusal) -> String {
+  ) throws(LedgerRefusal) -> CommandResult {
     switch command.request {
     case .deposit(let amount, let type, let description):
       let posting = try ledger.deposit(amount, type: type)
       post(posting, of: command.accountID, command: command.id, description: description)
-      return "posting=\(posting.sequence)"
+      return .done(.posting, posting.sequence)
     case .withdraw(let amount, let description):
       let posting = try ledger.withdraw(amount)
       post(posting, of: command.accountID, command: command.id, description: description)
-      return "posting=\(posting.sequence)"
+      return .done(.posting, posting.sequence)
     case .order(let request): return try accept(request, of: command, in: &ledger)
     case .cancel(let id):
       try end(id, as: .cancelled, event: .cancelled, of: command, in: &ledger)
-      return "order=\(id)"
+      return .done(.order, id)
     case .replace(let id, let change):
       guard let placed = rows[id]?.ledger.placed else { throw .unknownOrder(id) }
       try end(id, as: .replaced, event: .replaced, of: command, in: &ledger)
@@ -155,24 +157,24 @@ actor StandInBroker {
           \(purchase.quantity), '\(purchase.terms.text)', \(purchase.terms.carriesOver),
           'armed', now())
         """)
-      return "purchase=\(command.id)"
+      return .done(.purchase, command.id)
     case .disarm(let id):
       statements.append("update queue_purchase set state = 'cancelled' where id = \(id)")
-      return "purchase=\(id)"
+      return .done(.purchase, id)
     case .close:
       for (id, row) in rows.sorted(by: { $0.key < $1.key })
       where row.ledger.isOpen && row.ledger.placed.account == command.accountID {
         try end(id, as: .cancelled, event: .cancelled, of: command, in: &ledger)
       }
       step.closed.append(command.accountID)
-      return "account=\(command.accountID)"
+      return .done(.account, command.accountID)
     case nil: throw .overflow
     }
   }
 
   private func accept(
     _ request: OrderRequest, of command: PendingCommand, in ledger: inout AccountLedger
-  ) throws(LedgerRefusal) -> String {
+  ) throws(LedgerRefusal) -> CommandResult {
     newest += 1
     let id = newest
     let placed = Order(
@@ -190,7 +192,7 @@ actor StandInBroker {
     if request.kind.isMarket {
       try fill(id, quantity: request.quantity, price: Self.marketPrice, in: &ledger)
     }
-    return "order=\(id)"
+    return .done(.order, id)
   }
 
   private func end(

@@ -84,35 +84,35 @@ struct PaperBroker {
   private mutating func execute(_ command: PendingCommand, sequence: Int64) {
     let account = command.accountID
     var orderID: Int64 = 0
-    var outcome = CommandOutcome(sequence: sequence, isDone: true, answer: "")
+    let result: CommandResult
     do throws(LedgerRefusal) {
       switch command.request {
       case .deposit(let amount, let type, let description):
         let amount = fault == .unaskedDeposit ? amount.rounded(places: 0) : amount
         let posting = try ledgers[account, default: Self.empty].deposit(amount, type: type)
         post(posting, of: account, command: command.id, description: description)
-        outcome.answer = "posting=\(posting.sequence)"
+        result = .done(.posting, posting.sequence)
       case .withdraw(let amount, let description):
         let posting = try ledgers[account, default: Self.empty].withdraw(amount)
         post(posting, of: account, command: command.id, description: description)
-        outcome.answer = "posting=\(posting.sequence)"
+        result = .done(.posting, posting.sequence)
       case .order(let request):
         orderID = newestOrder + 1
         try accept(request, id: orderID, command: command)
         newestOrder = orderID
-        outcome.answer = "order=\(orderID)"
+        result = .done(.order, orderID)
       case .cancel(let id):
         guard rows[id]?.ledger.placed.account == account else { throw .unknownOrder(id) }
         let ended = try ledgers[account, default: Self.empty].end(id)
         record(ended, as: .cancelled, event: .cancelled)
-        outcome.answer = "order=\(id)"
+        result = .done(.order, id)
       case .replace, .arm, .disarm, .close, nil:
-        outcome = CommandOutcome(sequence: sequence, isDone: false, answer: "unknown")
+        result = .refused(CommandRefusal("unknown", "not of this trial"))
       }
     } catch {
-      outcome.isDone = false
-      outcome.answer = "\(error.code): \(error)"
+      result = .refused(CommandRefusal(error))
     }
+    let outcome = CommandOutcome(sequence: sequence, result: result)
     step.outcomes.append(BrokerStep.Outcome(commandID: command.id, outcome: outcome))
     facts.append(.command(command, orderID: orderID, outcome: outcome))
   }

@@ -184,9 +184,7 @@ struct PaperCommandWriter {
       sent.append((request, id, outcome))
       if sent.count > Self.rememberedMax { sent.removeFirst() }
     }
-    if outcome.isDone, outcome.answer.hasPrefix("order="), case .order = request.request,
-      let order = Int64(outcome.answer.dropFirst("order=".count))
-    {
+    if case .done(.order, let order) = outcome.result, case .order = request.request {
       orders[request.accountID, default: []].append(order)
       if (orders[request.accountID]?.count ?? 0) > 20 {
         orders[request.accountID]?.removeFirst()

@@ -160,8 +160,7 @@ struct PaperTrade {
 
   mutating func remember(_ request: KeyedRequest, _ outcome: CommandOutcome) {
     if number(10) == 0 { sent = Array((sent + [request]).suffix(Self.rememberedMax)) }
-    guard outcome.isDone, let id = outcome.answer.split(separator: "=").last.flatMap({ Int64($0) })
-    else { return }
+    guard let id = outcome.result.id else { return }
     switch request.request {
     case .order(let order): orders.append((id, order.symbol))
     case .replace(let old, _):

@@ -118,7 +118,7 @@ extension JSONWriter {
       event.object { event in
         event.member("kind") { $0.string(record.state.name) }
         event.member("at") { $0.moment(record.updatedAt, in: order.zone) }
-        event.write(refusal: refused.answer)
+        event.write(refused.refusal)
       }
     }
   }

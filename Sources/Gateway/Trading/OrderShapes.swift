@@ -125,8 +125,8 @@ extension OrderEventRecord {
 
 extension JSONWriter {
   /// Why a command was refused.
-  mutating func write(refusal answer: String) {
-    let problem = Problem(refusal: answer)
+  mutating func write(_ refusal: CommandRefusal) {
+    let problem = Problem(refusal)
     member("code") { $0.string(problem.code) }
     member("title") { $0.string(problem.title) }
   }

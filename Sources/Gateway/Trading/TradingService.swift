@@ -84,8 +84,10 @@ package struct TradingService: Sendable {
     guard case .command(let id, let known) = sent else { throw .otherRequestOfKey }
     let outcome = if let known { known } else { await waiters.outcome(of: id) }
     guard let outcome else { return Sent(id: id, key: sentKey, resultID: nil, isDone: false) }
-    if !outcome.isDone { throw Problem(refusal: outcome.answer) }
-    return Sent(id: id, key: sentKey, resultID: outcome.resultID, isDone: true)
+    switch outcome.result {
+    case .done(_, let made): return Sent(id: id, key: sentKey, resultID: made, isDone: true)
+    case .refused(let refusal): throw Problem(refusal)
+    }
   }
 
   /// Sends a request, again where it may have arrived: under its key it is one command.
@@ -191,13 +193,6 @@ package struct TradingService: Sendable {
   }
 }
 
-extension CommandOutcome {
-  /// The number in `order=17`.
-  fileprivate var resultID: Int64? {
-    answer.split(separator: " ").first?.split(separator: "=").last.flatMap { Int64($0) }
-  }
-}
-
 extension Problem {
   static let unknownOrder = Problem(
     .notFound, code: "unknown_order", title: "There is no order of this number.")
@@ -235,13 +230,10 @@ extension Problem {
     "closed": (.conflict, "account_closed"),
   ]
 
-  /// - Parameter answer: the broker's, a code and a sentence.
-  init(refusal answer: String) {
-    let parts = answer.split(separator: ":", maxSplits: 1)
-    let code = String(parts.first ?? "refused")
-    let known = Self.refusals[code]
-    let title = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : answer
+  init(_ refusal: CommandRefusal) {
+    let known = Self.refusals[refusal.code]
     self.init(
-      known?.status ?? .unprocessableContent, code: known?.code ?? code, title: title)
+      known?.status ?? .unprocessableContent, code: known?.code ?? refusal.code,
+      title: refusal.sentence)
   }
 }

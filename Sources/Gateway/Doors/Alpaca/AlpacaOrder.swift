@@ -330,7 +330,7 @@ extension JSONWriter {
     member("candled") { ours in
       ours.object { ours in
         ours.write(QueueStanding(record, stock: known.stock), as: QueueStanding.shape)
-        if let refused { ours.write(refusal: refused.answer) }
+        if let refused { ours.write(refused.refusal) }
       }
     }
   }
