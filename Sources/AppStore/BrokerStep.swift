@@ -151,11 +151,6 @@ package struct PurchaseRow: Sendable {
     self.reason = reason
     self.changedAt = changedAt
   }
-
-  var terms: PurchaseTerms {
-    PurchaseTerms(
-      triggers: purchase.triggers, window: purchase.window, carriesOver: purchase.carriesOver)
-  }
 }
 
 package struct FillRow: Sendable {

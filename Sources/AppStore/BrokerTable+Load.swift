@@ -131,8 +131,7 @@ extension BrokerTable {
       guard let terms = PurchaseTerms(text: text) else { throw row.malformed() }
       return PurchaseRow(
         purchase: QueuePurchase(
-          id: id, account: account, symbol: symbol, quantity: quantity, triggers: terms.triggers,
-          window: terms.window, carriesOver: terms.carriesOver),
+          id: id, account: account, symbol: symbol, quantity: quantity, terms: terms),
         commandID: command, state: try row.named(\PurchaseRow.State.rawValue),
         reason: try row.optionalText(), changedAt: try row.timestamp())
     }

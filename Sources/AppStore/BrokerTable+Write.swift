@@ -79,13 +79,12 @@ extension BrokerTable {
     name: "upsert_queue_purchases",
     sql: """
       insert into queue_purchase (
-        id, account_id, command_id, symbol, quantity, trigger, carries_over, state, reason,
-        changed_at)
+        id, account_id, command_id, symbol, quantity, trigger, state, reason, changed_at)
       select
-        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, terms,
-        carries::boolean, state, nullif(reason, ''), \(TextColumns.moment("changed"))
-      from \(TextColumns.unnest(10)) as changed (
-        id, account, command, symbol, quantity, terms, carries, state, reason, changed)
+        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, terms, state,
+        nullif(reason, ''), \(TextColumns.moment("changed"))
+      from \(TextColumns.unnest(9)) as changed (
+        id, account, command, symbol, quantity, terms, state, reason, changed)
       on conflict (id) do update
       set
         state = excluded.state,
@@ -94,14 +93,14 @@ extension BrokerTable {
       """)
 
   private func write(purchases: [Int64: PurchaseRow]) throws(AppStoreError) {
-    var rows = TextColumns(10)
+    var rows = TextColumns(9)
     for row in purchases.values {
       let purchase = row.purchase
       rows.append(
         [
           "\(purchase.id)", "\(purchase.account)", "\(row.commandID)", "\(purchase.symbol)",
-          "\(purchase.quantity)", row.terms.text, "\(purchase.carriesOver)", row.state.rawValue,
-          row.reason.text, "\(row.changedAt.microseconds)",
+          "\(purchase.quantity)", purchase.terms.text, row.state.rawValue, row.reason.text,
+          "\(row.changedAt.microseconds)",
         ])
     }
     try run(Self.upsertPurchases, rows)

@@ -390,7 +390,6 @@ create table if not exists queue_purchase (
   symbol text not null,
   quantity numeric not null,
   trigger text not null,
-  carries_over boolean not null,
   state text not null,
   reason text,
   changed_at timestamptz not null,
@@ -404,8 +403,8 @@ on queue_purchase (symbol, id) where state in ('armed', 'ordered');
 create index if not exists queue_purchase_account on queue_purchase (account_id, id);
 comment on table queue_purchase is 'Purchases that wait for their trigger at the limit-up price.';
 comment on column queue_purchase.trigger is
-  'When it becomes an order: near:5,sealed:30,window:34200-53100,carries for example.';
-comment on column queue_purchase.carries_over is 'Whether it stays armed past the close.';
+  'When it becomes an order: near:5,sealed:30,window:34200-53100,carries for example; '
+  'carries: it stays armed past the close.';
 
 create table if not exists paper_order (
   id bigint primary key,

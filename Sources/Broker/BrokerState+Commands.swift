@@ -193,14 +193,15 @@ extension BrokerState {
     if row?.isSpecialTreatment == true {
       try requireFewSpecial(order, of: instrument, replacing: old)
     }
-    let judgement = OrderRules.judge(
-      order, of: traded, against: row?.snapshot,
-      holding: Holding(
-        sellable: ledger.balance(unit, .sellable), today: ledger.balance(unit, .today)),
-      at: moment)
-    guard let acceptance = judgement.acceptance else {
-      let refusal = judgement.refusal
-      throw CommandRefusal(refusal?.code.rawValue ?? "rules", refusal?.description ?? "refused")
+    let acceptance: Acceptance
+    do throws(Refusal) {
+      acceptance = try OrderRules.judge(
+        order, of: traded, against: row?.snapshot,
+        holding: Holding(
+          sellable: ledger.balance(unit, .sellable), today: ledger.balance(unit, .today)),
+        at: moment)
+    } catch {
+      throw CommandRefusal(error.code.rawValue, error.description)
     }
     do throws(LedgerRefusal) {
       let accepted = try ledger.accept(
@@ -332,8 +333,7 @@ extension BrokerState {
     try requireRoom(in: command.accountID)
     let purchase = QueuePurchase(
       id: newest.purchase + 1, account: command.accountID, symbol: request.symbol,
-      quantity: request.quantity, triggers: request.terms.triggers, window: request.terms.window,
-      carriesOver: request.terms.carriesOver)
+      quantity: request.quantity, terms: request.terms)
     guard let row = row(request.symbol) else {
       throw CommandRefusal("halted", "\(request.symbol) has no price")
     }
@@ -349,7 +349,7 @@ extension BrokerState {
       _ = try judge(purchase.order(id: newest.order + 1, limitUp: limitUp), by: row)
     } catch {
       // One that ends with a day that is over would be of no use.
-      let isOver = error.code == Refusal.Code.session.rawValue && !purchase.carriesOver
+      let isOver = error.code == Refusal.Code.session.rawValue && !purchase.terms.carriesOver
       if isOver || Self.refusesArming.contains(where: { $0.rawValue == error.code }) { throw error }
     }
     newest.purchase = purchase.id

@@ -46,7 +46,7 @@ struct PurchaseSet: Sendable {
 
   /// Armed purchases that end with the day.
   func ending(on symbol: Symbol) -> [Int64] {
-    armed(on: symbol).filter { !$0.purchase.carriesOver }.map(\.purchase.id)
+    armed(on: symbol).filter { !$0.purchase.terms.carriesOver }.map(\.purchase.id)
   }
 }
 

@@ -14,19 +14,6 @@ package struct Fill: Sendable, Hashable {
   package let price: ExactDecimal
   package let evidence: FillEvidence
 
-  package init(
-    order: Int64, sequence: Int32, symbol: Symbol, side: Side, quantity: ExactDecimal,
-    price: ExactDecimal, evidence: FillEvidence
-  ) {
-    self.order = order
-    self.sequence = sequence
-    self.symbol = symbol
-    self.side = side
-    self.quantity = quantity
-    self.price = price
-    self.evidence = evidence
-  }
-
   /// The money that changes hands, without fees.
   /// - Throws: `overflow`.
   package func amount() throws(ExactDecimalError) -> ExactDecimal { try quantity * price }
@@ -68,34 +55,19 @@ package enum FillModel {
 }
 
 /// Which part of the model made a fill.
-package enum FillBasis: Int16, Sendable, CaseIterable {
+package enum FillBasis: String, Sendable, CaseIterable {
   /// Levels of the book that it met.
-  case book = 1
-  /// Offers at its limit or better in a book in which none can stand beside it. Of version 1:
-  /// volume that passed through its place in the queue, half of it.
-  case passive = 2
+  case book
+  /// Offers at its limit or better in a book in which none can stand beside it.
+  case passive
   /// Volume that passed through its place in the queue of the limit price, where none stands before
   /// it at a better one.
-  case limitQueue = 3
+  case limitQueue = "limit_queue"
   /// Offers that were left by an auction in which it took part, at one price.
-  case auction = 4
+  case auction
   /// A share of an auction that the order would have passed at a better price: assumed of an order
   /// that is small beside it.
-  case smallOrder = 5
-  // 6 is taken: it was a share of a bar of a market without a book.
+  case smallOrder = "assumed:small_order"
 
-  package var name: String {
-    switch self {
-    case .book: "book"
-    case .passive: "passive"
-    case .limitQueue: "limit_queue"
-    case .auction: "auction"
-    case .smallOrder: "assumed:small_order"
-    }
-  }
-
-  package init?(name: some StringProtocol) {
-    guard let basis = FillBasis.allCases.first(where: { $0.name == name }) else { return nil }
-    self = basis
-  }
+  package var name: String { rawValue }
 }

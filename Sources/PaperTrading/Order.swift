@@ -19,9 +19,9 @@ package struct Order: Sendable, Hashable {
   package let origin: Origin
 
   /// Who placed it: the transaction log distinguishes them.
-  package enum Origin: Int16, Sendable, CaseIterable {
-    case person = 1
-    case queuePurchase = 2
+  package enum Origin: String, Sendable, CaseIterable {
+    case person
+    case queuePurchase = "queue_purchase"
   }
 
   package init(
@@ -42,11 +42,11 @@ package struct Order: Sendable, Hashable {
   }
 }
 
-package enum Side: Int16, Sendable, CaseIterable {
-  case buy = 1
-  case sell = 2
+/// Raw values of this one and of those below are names in the database and in APIs.
+package enum Side: String, Sendable, CaseIterable {
+  case buy, sell
 
-  package var name: String { self == .buy ? "buy" : "sell" }
+  package var name: String { rawValue }
 
   /// Whether an order with that limit would trade at `price`.
   func reaches(_ price: ExactDecimal, from limit: ExactDecimal) -> Bool {
@@ -55,38 +55,26 @@ package enum Side: Int16, Sendable, CaseIterable {
 }
 
 /// What an order asks of the book. Which exchange accepts which is a table of `Rules`.
-package enum OrderKind: Int16, Sendable, CaseIterable {
-  case limit = 1
+package enum OrderKind: String, Sendable, CaseIterable {
+  case limit
   /// Meets the best five levels; the rest is cancelled.
-  case fiveBestThenCancel = 2
+  case fiveBestThenCancel = "five_best_then_cancel"
   /// Meets the best five levels; the rest stays, at the price of the last fill.
-  case fiveBestThenLimit = 3
+  case fiveBestThenLimit = "five_best_then_limit"
   /// A limit order at the best price of its own side.
-  case ownBest = 4
+  case ownBest = "own_best"
   /// A limit order at the best price of the other side.
-  case oppositeBest = 5
+  case oppositeBest = "opposite_best"
   /// Meets what stands there; the rest is cancelled.
-  case immediateOrCancel = 6
+  case immediateOrCancel = "immediate_or_cancel"
   /// Whole and at once, or cancelled.
-  case allOrCancel = 7
+  case allOrCancel = "all_or_cancel"
   /// A market order from when the last price reaches `stop`.
-  case stop = 8
+  case stop
   /// A limit order from when the last price reaches `stop`.
-  case stopLimit = 9
+  case stopLimit = "stop_limit"
 
-  package var name: String {
-    switch self {
-    case .limit: "limit"
-    case .fiveBestThenCancel: "five_best_then_cancel"
-    case .fiveBestThenLimit: "five_best_then_limit"
-    case .ownBest: "own_best"
-    case .oppositeBest: "opposite_best"
-    case .immediateOrCancel: "immediate_or_cancel"
-    case .allOrCancel: "all_or_cancel"
-    case .stop: "stop"
-    case .stopLimit: "stop_limit"
-    }
-  }
+  package var name: String { rawValue }
 
   /// Whether it is priced by the book that it meets.
   package var isMarket: Bool {
@@ -99,61 +87,37 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
   }
 
   package var isStop: Bool { self == .stop || self == .stopLimit }
-
 }
 
-package enum TimeInForce: Int16, Sendable, CaseIterable {
+package enum TimeInForce: String, Sendable, CaseIterable {
   /// Until the close of its trading day.
-  case day = 1
+  case day
   /// Enters the book again on every trading day until it is cancelled.
-  case goodTillCancelled = 2
-  case immediateOrCancel = 3
-  case fillOrKill = 4
+  case goodTillCancelled = "gtc"
+  case immediateOrCancel = "ioc"
+  case fillOrKill = "fok"
 
-  package var name: String {
-    switch self {
-    case .day: "day"
-    case .goodTillCancelled: "gtc"
-    case .immediateOrCancel: "ioc"
-    case .fillOrKill: "fok"
-    }
-  }
+  package var name: String { rawValue }
 
   /// Whether what is left after the first look at the book is cancelled.
   package var isImmediate: Bool { self == .immediateOrCancel || self == .fillOrKill }
 }
 
 /// How far an order has come. A terminal state never changes.
-package enum OrderState: Int16, Sendable, CaseIterable {
+package enum OrderState: String, Sendable, CaseIterable {
   /// Stored, not judged yet.
-  case received = 1
+  case received
   /// A queue purchase that is armed, or a stop that was not reached.
-  case held = 2
-  case accepted = 3
-  case partiallyFilled = 4
+  case held
+  case accepted
+  case partiallyFilled = "partially_filled"
   /// A cancellation waits for the end of the minutes that allow none.
-  case pendingCancel = 5
-  case filled = 6
-  case cancelled = 7
-  case expired = 8
-  case rejected = 9
+  case pendingCancel = "pending_cancel"
+  case filled, cancelled, expired, rejected
   /// A new order took its place.
-  case replaced = 10
+  case replaced
 
-  package var name: String {
-    switch self {
-    case .received: "received"
-    case .held: "held"
-    case .accepted: "accepted"
-    case .partiallyFilled: "partially_filled"
-    case .pendingCancel: "pending_cancel"
-    case .filled: "filled"
-    case .cancelled: "cancelled"
-    case .expired: "expired"
-    case .rejected: "rejected"
-    case .replaced: "replaced"
-    }
-  }
+  package var name: String { rawValue }
 
   /// A partly filled order becomes an accepted one again when its fills are reversed. One that was
   /// filled stays so: the reversal is of its account, and what it lacks is not ordered again.

@@ -24,24 +24,16 @@ package struct QueuePurchase: Sendable, Hashable {
   package let account: Int64
   package let symbol: Symbol
   package let quantity: ExactDecimal
-  /// Any of them fires it.
-  package let triggers: [Trigger]
-  /// Seconds of the day within which it may fire; nil: all day.
-  package let window: Range<Int32>?
-  /// Whether it stays armed for the next day.
-  package let carriesOver: Bool
+  package let terms: PurchaseTerms
 
   package init(
-    id: Int64, account: Int64, symbol: Symbol, quantity: ExactDecimal, triggers: [Trigger],
-    window: Range<Int32>? = nil, carriesOver: Bool = false
+    id: Int64, account: Int64, symbol: Symbol, quantity: ExactDecimal, terms: PurchaseTerms
   ) {
     self.id = id
     self.account = account
     self.symbol = symbol
     self.quantity = quantity
-    self.triggers = triggers
-    self.window = window
-    self.carriesOver = carriesOver
+    self.terms = terms
   }
 
   /// Whether the row shows what it waits for, by what the watch has just seen.
@@ -51,9 +43,9 @@ package struct QueuePurchase: Sendable, Hashable {
   ) -> Bool {
     let second = snapshot.stamp.secondOfDay
     guard snapshot.trading == .normal, snapshot.last.isPositive,
-      window.map({ $0.contains(second) }) ?? true
+      terms.window.map({ $0.contains(second) }) ?? true
     else { return false }
-    return triggers.contains {
+    return terms.triggers.contains {
       fires($0, on: snapshot, limitUp: limitUp, watch: watch, armedSecond: armedSecond)
     }
   }

@@ -15,9 +15,9 @@ import Testing
   private static func endedOrders(_ count: Int) -> String {
     """
     insert into candled_app.queue_purchase (
-      id, account_id, command_id, symbol, quantity, trigger, carries_over, state, changed_at)
+      id, account_id, command_id, symbol, quantity, trigger, state, changed_at)
     select
-      1, account_id, command_id, symbol, quantity, '{}', false, 'cancelled', accepted_at
+      1, account_id, command_id, symbol, quantity, '{}', 'cancelled', accepted_at
     from candled_app.paper_order where id = 1;
     insert into candled_app.paper_order (
       id, account_id, queue_purchase_id, symbol, side, kind, time_in_force, quantity, limit_price,
@@ -55,7 +55,7 @@ import Testing
       PurchaseRow(
         purchase: QueuePurchase(
           id: id, account: id % 2, symbol: symbols[Int(id % 2)], quantity: ExactDecimal(100),
-          triggers: [.resealed], window: nil, carriesOver: id > 2),
+          terms: PurchaseTerms(triggers: [.resealed], carriesOver: id > 2)),
         commandID: id, state: state, changedAt: Timestamp(microseconds: 0))
     }
     var purchases = PurchaseSet()

@@ -152,10 +152,9 @@ actor StandInBroker {
       statements.append(
         """
         insert into queue_purchase
-          (id, account_id, command_id, symbol, quantity, trigger, carries_over, state, changed_at)
+          (id, account_id, command_id, symbol, quantity, trigger, state, changed_at)
         values (\(command.id), \(command.accountID), \(command.id), '\(purchase.symbol)',
-          \(purchase.quantity), '\(purchase.terms.text)', \(purchase.terms.carriesOver),
-          'armed', now())
+          \(purchase.quantity), '\(purchase.terms.text)', 'armed', now())
         """)
       return .done(.purchase, command.id)
     case .disarm(let id):

@@ -98,10 +98,15 @@ import Testing
       let order = Order(
         id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: .limit,
         quantity: ExactDecimal(100), limit: Self.price(1022), origin: origin)
-      let judgement = OrderRules.judge(
-        order, of: TradedInstrument(instrument), against: row(second),
-        at: TradingMoment(day: Self.day, secondOfDay: second))
-      #expect((judgement.refusal?.code == .cage) == isRefused)
+      var refusal: Refusal?
+      do throws(Refusal) {
+        _ = try OrderRules.judge(
+          order, of: TradedInstrument(instrument), against: row(second),
+          at: TradingMoment(day: Self.day, secondOfDay: second))
+      } catch {
+        refusal = error
+      }
+      #expect((refusal?.code == .cage) == isRefused)
     }
   }
 }

@@ -203,21 +203,19 @@ import Testing
     #expect(filled == [[100], [], [100], [], [100], [], [100], []])
   }
 
-  @Test func `what the former version of the model filled is derived by that version`() throws {
+  @Test func `what another version of the model filled is not derived`() throws {
     let text = """
-      model=certain/1 basis=passive side=buy before=2026-07-06/36003/1 after=2026-07-06/36006/2 \
-      limit=10.00 tick=0.01 own=1000 filled=0 yields=0 front=0 counted=0 volume_before=100 \
-      volume_after=900 turnover_before=1000.00 turnover_after=9000.00 high=10.00 low=10.00 \
-      volume_slack=0 turnover_slack=0
+      model=certain/2 basis=limit_queue side=buy before=2026-07-06/36003/1 \
+      after=2026-07-06/36006/2 limit=10.00 tick=0.01 own=1000 filled=0 yields=0 front=0 counted=0 \
+      volume_before=100 volume_after=900 turnover_before=1000.00 turnover_after=9000.00 \
+      high=10.00 low=10.00 volume_slack=0 turnover_slack=0
       """
     let evidence = try #require(FillEvidence(text: text))
-    #expect(FillRules.derive(evidence)?.quantity.units == 400)
-    let current = try #require(
-      FillEvidence(text: text.replacing("certain/1", with: "certain/2")))
-    #expect(FillRules.derive(current) == nil)
-    let unknown = try #require(
-      FillEvidence(text: text.replacing("certain/1", with: "certain/3")))
-    #expect(FillRules.derive(unknown) == nil)
+    #expect(FillRules.derive(evidence)?.quantity.units == 800)
+    for other in ["certain/1", "certain/3"] {
+      let unknown = try #require(FillEvidence(text: text.replacing("certain/2", with: other)))
+      #expect(FillRules.derive(unknown) == nil)
+    }
   }
 
   @Test func `what a halt ends with is an auction, of which no place in the queue is known`() throws

@@ -22,6 +22,5 @@ import Testing
     #expect(Set(OrderState.allCases.map(\.name)).count == OrderState.allCases.count)
     #expect(Set(OrderKind.allCases.map(\.name)).count == OrderKind.allCases.count)
     #expect(Set(FillBasis.allCases.map(\.name)).count == FillBasis.allCases.count)
-    #expect(FillBasis.allCases.allSatisfy { FillBasis(name: $0.name) == $0 })
   }
 }

@@ -24,7 +24,7 @@ import Testing
   ) throws -> QueuePurchase {
     QueuePurchase(
       id: 1, account: 1, symbol: try #require(Symbol("sz000001")), quantity: ExactDecimal(100),
-      triggers: [trigger], window: window)
+      terms: PurchaseTerms(triggers: [trigger], window: window))
   }
 
   /// The seconds at which it fires on a day that nears the limit, is sealed, opens and is sealed.

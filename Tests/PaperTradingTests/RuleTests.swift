@@ -140,12 +140,17 @@ import Testing
       timeInForce: row.force, quantity: try ExactDecimal(row.quantity),
       limit: try row.limit.map { try ExactDecimal($0) },
       stop: try row.stop.map { try ExactDecimal($0) })
-    let judgement = OrderRules.judge(
-      order, of: TradedInstrument(instrument), against: snapshot,
-      holding: Holding(sellable: try ExactDecimal(row.sellable), today: .zero),
-      at: TradingMoment(day: day, secondOfDay: row.time))
-    #expect(judgement.refusal?.code == row.refused, "\(judgement)")
-    #expect(judgement.refusal.map { !$0.message.isEmpty && !$0.field.isEmpty } ?? true)
+    let holding = Holding(sellable: try ExactDecimal(row.sellable), today: .zero)
+    var refusal: Refusal?
+    do throws(Refusal) {
+      _ = try OrderRules.judge(
+        order, of: TradedInstrument(instrument), against: snapshot, holding: holding,
+        at: TradingMoment(day: day, secondOfDay: row.time))
+    } catch {
+      refusal = error
+    }
+    #expect(refusal?.code == row.refused)
+    #expect(refusal.map { !$0.message.isEmpty && !$0.field.isEmpty } ?? true)
   }
 
   /// The widest band there is bounds what it may cost; its own is not known.
@@ -162,11 +167,11 @@ import Testing
     let order = Order(
       id: 1, account: 1, symbol: instrument.symbol, side: side, kind: .fiveBestThenCancel,
       quantity: ExactDecimal(100))
-    let judgement = OrderRules.judge(
+    let acceptance = try OrderRules.judge(
       order, of: MarketRow(snapshot, band: nil).traded(instrument), against: snapshot,
       holding: Holding(sellable: ExactDecimal(100), today: .zero),
       at: TradingMoment(day: day, secondOfDay: 36_001))
-    #expect(judgement.acceptance?.worstPrice == (try ExactDecimal(bound)))
+    #expect(acceptance.worstPrice == (try ExactDecimal(bound)))
   }
 
   @Test(arguments: [

@@ -1,8 +1,8 @@
 import Market
 import PaperTrading
 
-/// Version 1 of the fill model, for one resting order: half of the volume that passed its place.
-/// The rules that derive stored fills count it; no order is filled by it any more.
+/// Version 1 of the fill model, for one resting order: half of the volume that passed its place. No
+/// order is filled by it any more.
 struct FormerModel {
   private let order: RestingOrder
   private let instrument: Instrument
@@ -42,21 +42,29 @@ struct FormerModel {
     return (isBuy ? limit > worst : limit < worst) ? 0 : nil
   }
 
-  /// Volume beyond the front, exactly: half of it, and half of it and one share more, rounded down.
+  /// Volume beyond the front; or what traded beyond the limit, where that is more.
   private func passed(from before: Snapshot, to row: Snapshot, front: Int64?) -> Int64 {
-    [Int64(0), 1].reduce(0) { sum, counted in
-      var numbers: [FillEvidence.Name: ExactDecimal] = [
-        .limit: limit, .tick: instrument.tickSize, .own: ExactDecimal(1 << 40),
-        .counted: ExactDecimal(counted), .high: row.high, .low: row.low,
-        .volumeBefore: before.volume, .volumeAfter: row.volume,
-        .turnoverBefore: before.turnover, .turnoverAfter: row.turnover,
-      ]
-      numbers[.front] = front.map { ExactDecimal($0) }
-      if instrument.exchange == .shanghai { numbers[.turnoverSlack] = ExactDecimal(1) }
-      let evidence = FillEvidence(
-        version: 1, basis: .passive, side: order.order.side, before: before.stamp,
-        after: row.stamp, numbers: numbers)
-      return sum + (FillRules.derive(evidence)?.quantity.units ?? 0)
-    }
+    let past = front.map { traded(at: limit, beyond: $0, from: before, to: row) } ?? 0
+    let tick = instrument.tickSize
+    let next = try? order.order.side == .buy ? limit - tick : limit + tick
+    return max(past, next.map { traded(at: $0, beyond: 0, from: before, to: row) } ?? 0)
+  }
+
+  /// Shares that certainly traded at a price or beyond it, less so many: all that a queue at the
+  /// price limit counts.
+  private func traded(
+    at price: ExactDecimal, beyond front: Int64, from before: Snapshot, to row: Snapshot
+  ) -> Int64 {
+    var numbers: [FillEvidence.Name: ExactDecimal] = [
+      .limit: price, .tick: instrument.tickSize, .own: ExactDecimal(1 << 40),
+      .front: ExactDecimal(front), .high: row.high, .low: row.low,
+      .volumeBefore: before.volume, .volumeAfter: row.volume,
+      .turnoverBefore: before.turnover, .turnoverAfter: row.turnover,
+    ]
+    if instrument.exchange == .shanghai { numbers[.turnoverSlack] = ExactDecimal(1) }
+    let evidence = FillEvidence(
+      basis: .limitQueue, side: order.order.side, before: before.stamp, after: row.stamp,
+      numbers: numbers)
+    return FillRules.derive(evidence)?.quantity.units ?? 0
   }
 }

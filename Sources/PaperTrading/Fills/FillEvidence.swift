@@ -67,7 +67,7 @@ extension FillEvidence {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard let values = WordValues(words), let model = values["model"]?.split(separator: "/"),
       model.count == 2, model[0] == FillModel.name, let version = Int16(model[1]),
-      let basis = values["basis"].flatMap({ FillBasis(name: $0) }),
+      let basis = values.named("basis", by: \FillBasis.name),
       let side = values.named("side", by: \Side.name),
       let after = values["after"].flatMap({ SnapshotStamp(text: $0) })
     else { return nil }

@@ -165,7 +165,7 @@ extension RestingOrder {
       let kind = values.named("kind", by: \OrderKind.name),
       let force = values.named("force", by: \TimeInForce.name),
       let whole = values.decimal("whole"), let quantity = values.decimal("quantity"),
-      let origin = values.integer("origin").flatMap({ Order.Origin(rawValue: $0) }),
+      let origin = values.named("origin", by: \Order.Origin.rawValue),
       let day = values["day"].flatMap({ TradingDay($0) }),
       let entersAt: Int = values.integer("enters")
     else { return nil }

@@ -3,15 +3,15 @@ import Market
 /// The certain-fill model as functions of evidence: what every flow of orders consistent with the
 /// snapshots gives to an order that moved no other.
 ///
-/// Fills keep the version that made them, and are derived by it again. Version 1 took half of the
-/// volume that passed a queue for certain, which is no bound: a buyer who finds the offer gone that
-/// the order has taken may bid above it, and take the next one for ever (`FillsTrial`).
+/// Fills keep the version that made them. Half of the volume that passed a queue is no bound: a
+/// buyer who finds the offer gone that the order has taken may bid above it, and take the next one
+/// for ever (`FillsTrial`).
 package enum FillRules {
   /// Quantity and price of a fill; nil where the evidence proves none, or is of another version.
   package static func derive(
     _ evidence: FillEvidence
   ) -> (quantity: ExactDecimal, price: ExactDecimal)? {
-    guard (1...FillModel.version).contains(evidence.version) else { return nil }
+    guard evidence.version == FillModel.version else { return nil }
     let quantity = ExactDecimal(quantity(from: evidence))
     guard quantity.isPositive else { return nil }
     let price = evidence.numbers[.price] ?? evidence[.limit]
@@ -25,17 +25,17 @@ package enum FillRules {
   package static let levelSlack: Int64 = 99
 
   private static func quantity(from evidence: FillEvidence) -> Int64 {
-    switch (evidence.basis, evidence.version) {
-    case (.passive, 1), (.limitQueue, _):
+    switch evidence.basis {
+    case .limitQueue:
       guard let interval = Interval(evidence) else { return 0 }
       let queue = Queue(evidence)
       return due(of: queue, counted: count(in: interval, of: queue, side: evidence.side))
-    case (.passive, _), (.auction, _): return offered(to: evidence)
-    case (.book, _):
+    case .passive, .auction: return offered(to: evidence)
+    case .book:
       let left = shares(evidence, .own) - shares(evidence, .filled)
       let offered = shares(evidence, .offered) - shares(evidence, .volumeSlack)
       return min(left, max(offered - shares(evidence, .taken), 0))
-    case (.smallOrder, _):
+    case .smallOrder:
       let total = shares(evidence, .offered) / smallOrderDivisor - shares(evidence, .ownSharesAhead)
       return max(min(shares(evidence, .own), total) - shares(evidence, .filled), 0)
     }
@@ -61,11 +61,10 @@ package enum FillRules {
     evidence[name].wholeShares
   }
 
-  /// Shares of a queue that are certain and not filled, once so many have come to its place. The
-  /// half is version 1's.
+  /// Shares of a queue at the price limit that are certain and not filled, once so many have come
+  /// to its place.
   static func due(of queue: Queue, counted: Int64) -> Int64 {
-    let total = queue.isAtLimit ? counted : counted / 2
-    return max(min(queue.own, total - queue.ownSharesAhead) - queue.filled, 0)
+    max(min(queue.own, counted - queue.ownSharesAhead) - queue.filled, 0)
   }
 
   /// Volume that has certainly come to a queue's place since it entered, an interval included. At
@@ -73,11 +72,7 @@ package enum FillRules {
   /// front is its own.
   static func count(in interval: Interval, of queue: Queue, side: Side) -> Int64 {
     let reaching = interval.certain(at: queue.limit, side: side)
-    let past = queue.front.map { max(reaching - $0, 0) } ?? 0
-    // Version 1, elsewhere: without a front only what traded beyond it counted.
-    let beyond =
-      queue.isAtLimit ? 0 : interval.certain(at: queue.limit, side: side, ticksBeyond: 1)
-    return queue.counted + max(past, beyond)
+    return queue.counted + (queue.front.map { max(reaching - $0, 0) } ?? 0)
   }
 }
 
@@ -85,7 +80,7 @@ extension Queue {
   /// The queue as it was before the interval of the evidence.
   fileprivate init(_ evidence: FillEvidence) {
     self.init(
-      limit: evidence[.limit], isAtLimit: evidence.basis == .limitQueue,
+      limit: evidence[.limit], isAtLimit: true,
       own: evidence[.own].wholeShares, filled: evidence[.filled].wholeShares,
       front: evidence.numbers[.front]?.wholeShares, counted: evidence[.counted].wholeShares,
       ownSharesAhead: evidence[.ownSharesAhead].wholeShares)

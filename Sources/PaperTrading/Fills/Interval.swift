@@ -59,10 +59,10 @@ struct Interval {
   /// The decimal places of prices and money.
   private static let places: UInt8 = 9
 
-  /// Shares that certainly traded at `limit` or a price better for the order's counterparty by
-  /// `ticksBeyond`: of a purchase at 10.00, at prices of at most 10.00.
-  func certain(at limit: ExactDecimal, side: Side, ticksBeyond: Int128 = 0) -> Int64 {
-    guard let price = signed(limit, side: side).map({ $0 - ticksBeyond * tick }) else { return 0 }
+  /// Shares that certainly traded at `limit` or beyond it: of a purchase at 10.00, at prices of at
+  /// most 10.00.
+  func certain(at limit: ExactDecimal, side: Side) -> Int64 {
+    guard let price = signed(limit, side: side) else { return 0 }
     if volume.lowerBound == 0 || low > price { return 0 }
     if high <= price { return Self.shares(volume.lowerBound) }
     let next = price + tick

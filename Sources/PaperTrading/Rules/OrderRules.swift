@@ -9,18 +9,6 @@ package enum OrderRules {
   package static func judge(
     _ order: Order, of traded: TradedInstrument, against snapshot: Snapshot?,
     holding: Holding = .none, at moment: TradingMoment
-  ) -> Judgement {
-    do throws(Refusal) {
-      return .accepted(
-        try accept(order, traded, snapshot: snapshot, holding: holding, moment: moment))
-    } catch {
-      return .refused(error)
-    }
-  }
-
-  private static func accept(
-    _ order: Order, _ traded: TradedInstrument, snapshot: Snapshot?, holding: Holding,
-    moment: TradingMoment
   ) throws(Refusal) -> Acceptance {
     let instrument = traded.instrument
     try requireTradable(instrument)

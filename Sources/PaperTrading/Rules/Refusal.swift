@@ -35,16 +35,3 @@ package struct Acceptance: Sendable, Hashable {
     self.worstPrice = worstPrice
   }
 }
-
-package enum Judgement: Sendable, Hashable {
-  case accepted(Acceptance)
-  case refused(Refusal)
-
-  package var refusal: Refusal? {
-    if case .refused(let refusal) = self { refusal } else { nil }
-  }
-
-  package var acceptance: Acceptance? {
-    if case .accepted(let acceptance) = self { acceptance } else { nil }
-  }
-}
