@@ -68,7 +68,6 @@ package struct PostingRow: Sendable {
   package var accountID: Int64
   package var posting: Posting
   package var at: Timestamp
-  package var feedSequence: Int64?
   /// The command of a deposit or a withdrawal.
   package var commandID: Int64?
   /// The corporate action of a dividend or a bonus.
@@ -160,21 +159,18 @@ package struct FillRow: Sendable {
   package var accountID: Int64
   package var posting: OrderPosting
   package var filledAt: Timestamp
-  package var feedSequence: Int64
   /// `FillEvidence.text`.
   package var evidence: String
   package var possibleSoFar: ExactDecimal?
 
   package init(
-    sequence: Int32, posting: OrderPosting, filledAt: Timestamp, feedSequence: Int64,
-    evidence: String
+    sequence: Int32, posting: OrderPosting, filledAt: Timestamp, evidence: String
   ) {
     orderID = posting.order.id
     accountID = posting.order.placed.account
     self.sequence = sequence
     self.posting = posting
     self.filledAt = filledAt
-    self.feedSequence = feedSequence
     self.evidence = evidence
   }
 }
@@ -185,7 +181,6 @@ package struct OrderEventRow: Sendable {
   package var sequence: Int32
   package var kind: Kind
   package var at: Timestamp
-  package var feedSequence: Int64?
   package var postingSequence: Int64?
 
   package enum Kind: String, Sendable, CaseIterable {

@@ -4,40 +4,20 @@ import Postgres
 
 /// What a step writes of corporate actions and of accounts that are closed.
 extension BrokerTable {
-  private static let insertBookings = Statement(
-    name: "insert_corporate_action_bookings",
-    sql: """
-      insert into corporate_action_booking (
-        corporate_action_id, trading_day, accounts, is_reversal, booked_at)
-      select
-        action::bigint, day::date, accounts::integer, reversal::boolean,
-        \(TextColumns.moment("at"))
-      from \(TextColumns.unnest(5)) as added (action, day, accounts, reversal, at)
-      """)
+  private static let bookingRows = RowInsertion(
+    "insert_corporate_action_bookings", into: "corporate_action_booking",
+    "corporate_action_id bigint, trading_day date, is_reversal boolean")
 
   func write(bookings: [CorporateActionBooking]) throws(AppStoreError) {
-    var rows = TextColumns(5)
-    for row in bookings {
-      rows.append(
-        [
-          "\(row.actionID)", "\(row.day)", "\(row.accounts)", "\(row.isReversal)",
-          "\(row.at.microseconds)",
-        ])
-    }
-    try run(Self.insertBookings, rows)
+    var rows = TextColumns(Self.bookingRows.columns)
+    for row in bookings { rows.append(["\(row.actionID)", "\(row.day)", "\(row.isReversal)"]) }
+    try run(Self.bookingRows.statement, rows)
   }
 
-  private static let upsertFailures = Statement(
-    name: "upsert_corporate_action_failures",
-    sql: """
-      insert into corporate_action_failure (corporate_action_id, account_id, reason, tried_at)
-      select action::bigint, account::bigint, left(reason, 256), clock_timestamp()
-      from \(TextColumns.unnest(3)) as tried (action, account, reason)
-      on conflict (corporate_action_id, account_id) do update
-      set
-        reason = excluded.reason,
-        tried_at = excluded.tried_at
-      """)
+  private static let failureRows = RowInsertion(
+    "upsert_corporate_action_failures", into: "corporate_action_failure",
+    "corporate_action_id bigint, account_id bigint, reason text",
+    key: "corporate_action_id, account_id", updating: ["reason"])
 
   private static let deleteFailures = Statement(
     name: "delete_corporate_action_failures",
@@ -49,12 +29,12 @@ extension BrokerTable {
       """)
 
   func write(failures: [CorporateActionFailure: String?]) throws(AppStoreError) {
-    var (failed, ended) = (TextColumns(3), TextColumns(2))
+    var (failed, ended) = (TextColumns(Self.failureRows.columns), TextColumns(2))
     for (row, reason) in failures {
       let key = ["\(row.actionID)", "\(row.accountID)"]
       if let reason { failed.append(key + [reason]) } else { ended.append(key) }
     }
-    try run(Self.upsertFailures, failed)
+    try run(Self.failureRows.statement, failed)
     try run(Self.deleteFailures, ended)
   }
 

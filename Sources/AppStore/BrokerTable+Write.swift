@@ -25,75 +25,47 @@ extension BrokerTable {
 
   private static let emptyInputs = "delete from fill_input; delete from fill_checkpoint"
 
-  private static let upsertCheckpoints = Statement(
-    name: "upsert_fill_checkpoints",
-    sql: """
-      insert into fill_checkpoint (symbol, place, body)
-      select symbol, place::bigint, body
-      from \(TextColumns.unnest(3)) as added (symbol, place, body)
-      on conflict (symbol) do update
-      set
-        place = excluded.place,
-        body = excluded.body
-      """)
+  private static let checkpointRows = RowInsertion(
+    "upsert_fill_checkpoints", into: "fill_checkpoint", "symbol text, place bigint, body text",
+    key: "symbol", updating: ["place", "body"])
 
   private func write(checkpoints: [CheckpointRow]) throws(AppStoreError) {
-    var rows = TextColumns(3)
+    var rows = TextColumns(Self.checkpointRows.columns)
     for row in checkpoints { rows.append(["\(row.symbol)", "\(row.place)", row.body]) }
-    try run(Self.upsertCheckpoints, rows)
+    try run(Self.checkpointRows.statement, rows)
   }
 
-  private static let insertInputs = Statement(
-    name: "insert_fill_inputs",
-    sql: """
-      insert into fill_input (place, symbol, trading_day, body)
-      select place::bigint, symbol, day::date, body
-      from \(TextColumns.unnest(4)) as added (place, symbol, day, body)
-      """)
+  private static let inputRows = RowInsertion(
+    "insert_fill_inputs", into: "fill_input",
+    "place bigint, symbol text, trading_day date, body text")
 
   private func write(inputs: [FillInputRow]) throws(AppStoreError) {
-    var rows = TextColumns(4)
+    var rows = TextColumns(Self.inputRows.columns)
     for row in inputs {
       rows.append(["\(row.place)", "\(row.symbol)", "\(row.day)", row.input.text])
     }
-    try run(Self.insertInputs, rows)
+    try run(Self.inputRows.statement, rows)
   }
 
-  private static let upsertProgress = Statement(
-    name: "upsert_order_progress",
-    sql: """
-      insert into order_progress (order_id, body)
-      select ordered::bigint, body
-      from \(TextColumns.unnest(2)) as changed (ordered, body)
-      on conflict (order_id) do update
-      set body = excluded.body
-      """)
+  private static let progressRows = RowInsertion(
+    "upsert_order_progress", into: "order_progress", "order_id bigint, body text",
+    key: "order_id", updating: ["body"])
 
   private func write(progress: [Int64: OrderProgress]) throws(AppStoreError) {
-    var rows = TextColumns(2)
+    var rows = TextColumns(Self.progressRows.columns)
     for (id, progress) in progress { rows.append(["\(id)", progress.text]) }
-    try run(Self.upsertProgress, rows)
+    try run(Self.progressRows.statement, rows)
   }
 
-  private static let upsertPurchases = Statement(
-    name: "upsert_queue_purchases",
-    sql: """
-      insert into queue_purchase (
-        id, account_id, command_id, symbol, quantity, trigger, state, reason, changed_at)
-      select
-        id::bigint, account::bigint, command::bigint, symbol, quantity::numeric, terms, state,
-        nullif(reason, ''), \(TextColumns.moment("changed"))
-      from \(TextColumns.unnest(9)) as changed (
-        id, account, command, symbol, quantity, terms, state, reason, changed)
-      on conflict (id) do update
-      set
-        state = excluded.state,
-        reason = excluded.reason,
-        changed_at = excluded.changed_at
-      """)
+  private static let purchaseRows = RowInsertion(
+    "upsert_queue_purchases", into: "queue_purchase",
+    """
+    id bigint, account_id bigint, command_id bigint, symbol text, quantity numeric, trigger text,
+    state text, reason text?, changed_at moment
+    """, key: "id", updating: ["state", "reason", "changed_at"])
 
   private func write(purchases: [Int64: PurchaseRow]) throws(AppStoreError) {
-    var rows = TextColumns(9)
+    var rows = TextColumns(Self.purchaseRows.columns)
     for row in purchases.values {
       let purchase = row.purchase
       rows.append(
@@ -103,42 +75,26 @@ extension BrokerTable {
           "\(row.changedAt.microseconds)",
         ])
     }
-    try run(Self.upsertPurchases, rows)
+    try run(Self.purchaseRows.statement, rows)
   }
 
-  private static let upsertOrders = Statement(
-    name: "upsert_paper_orders",
-    sql: """
-      insert into paper_order (
-        id, account_id, command_id, queue_purchase_id, symbol, side, kind, time_in_force, quantity,
-        limit_price, stop_price, worst_price, settles_same_day, trading_day, accepted_at, state,
-        filled, turnover, commission, stamp_duty, transfer_fee, frozen, commission_rate,
-        commission_min)
-      select
-        id::bigint, account::bigint, nullif(command, '')::bigint, nullif(queued, '')::bigint,
-        symbol, side, kind, force, quantity::numeric, nullif(limits, '')::numeric,
-        nullif(stop, '')::numeric, nullif(worst, '')::numeric, same_day::boolean, day::date,
-        \(TextColumns.moment("accepted")), state, filled::numeric, turnover::numeric,
-        commission::numeric, stamp_duty::numeric, transfer_fee::numeric, frozen::numeric,
-        rate::numeric, least::numeric
-      from \(TextColumns.unnest(24)) as changed (
-        id, account, command, queued, symbol, side, kind, force, quantity, limits, stop, worst,
-        same_day, day, accepted, state, filled, turnover, commission, stamp_duty, transfer_fee,
-        frozen, rate, least)
-      on conflict (id) do update
-      set
-        trading_day = excluded.trading_day,
-        state = excluded.state,
-        filled = excluded.filled,
-        turnover = excluded.turnover,
-        commission = excluded.commission,
-        stamp_duty = excluded.stamp_duty,
-        transfer_fee = excluded.transfer_fee,
-        frozen = excluded.frozen
-      """)
+  private static let orderRows = RowInsertion(
+    "upsert_paper_orders", into: "paper_order",
+    """
+    id bigint, account_id bigint, command_id bigint?, queue_purchase_id bigint?, symbol text,
+    side text, kind text, time_in_force text, quantity numeric, limit_price numeric?,
+    stop_price numeric?, worst_price numeric?, settles_same_day boolean, trading_day date,
+    accepted_at moment, state text, filled numeric, turnover numeric, commission numeric,
+    stamp_duty numeric, transfer_fee numeric, frozen numeric, commission_rate numeric,
+    commission_min numeric
+    """, key: "id",
+    updating: [
+      "trading_day", "state", "filled", "turnover", "commission", "stamp_duty", "transfer_fee",
+      "frozen",
+    ])
 
   private func write(orders: [Int64: OrderRow]) throws(AppStoreError) {
-    var rows = TextColumns(24)
+    var rows = TextColumns(Self.orderRows.columns)
     for row in orders.values.sorted(by: { $0.ledger.id < $1.ledger.id }) {
       let (order, placed) = (row.ledger, row.ledger.placed)
       rows.append(
@@ -152,44 +108,33 @@ extension BrokerTable {
           "\(order.schedule.commissionRate)", "\(order.schedule.commissionMin)",
         ])
     }
-    try run(Self.upsertOrders, rows)
+    try run(Self.orderRows.statement, rows)
   }
 
-  private static let insertPostings = Statement(
-    name: "insert_postings",
-    sql: """
-      insert into posting (
-        account_id, sequence, kind, at, trading_day, feed_sequence, command_id, order_id,
-        corporate_action_id, refers_to, deposit_type, description)
-      select
-        account::bigint, sequence::bigint, kind, \(TextColumns.moment("at")), day::date,
-        nullif(feed, '')::bigint, nullif(command, '')::bigint, nullif(ordered, '')::bigint,
-        nullif(action, '')::bigint, nullif(refers, '')::bigint, nullif(deposit, ''), description
-      from \(TextColumns.unnest(12)) as added (
-        account, sequence, kind, at, day, feed, command, ordered, action, refers, deposit,
-        description)
-      """)
+  private static let postingRows = RowInsertion(
+    "insert_postings", into: "posting",
+    """
+    account_id bigint, sequence bigint, kind text, at moment, trading_day date, command_id bigint?,
+    order_id bigint?, corporate_action_id bigint?, refers_to bigint?, deposit_type text?,
+    description text
+    """)
 
-  private static let insertEntries = Statement(
-    name: "insert_entries",
-    sql: """
-      insert into entry (
-        account_id, posting_sequence, line, unit, kind, amount, balance_after)
-      select
-        account::bigint, posting::bigint, line::smallint, unit, kind, amount::numeric,
-        after::numeric
-      from \(TextColumns.unnest(7)) as added (account, posting, line, unit, kind, amount, after)
-      """)
+  private static let entryRows = RowInsertion(
+    "insert_entries", into: "entry",
+    """
+    account_id bigint, posting_sequence bigint, line smallint, unit text, kind text,
+    amount numeric, balance_after numeric
+    """)
 
   private func write(postings: [PostingRow]) throws(AppStoreError) {
-    var rows = TextColumns(12)
-    var entries = TextColumns(7)
+    var rows = TextColumns(Self.postingRows.columns)
+    var entries = TextColumns(Self.entryRows.columns)
     for row in postings {
       let (account, posting) = ("\(row.accountID)", row.posting)
       rows.append(
         [
           account, "\(posting.sequence)", posting.event.kind, "\(row.at.microseconds)",
-          "\(posting.tradingDay)", row.feedSequence.text, row.commandID.text,
+          "\(posting.tradingDay)", row.commandID.text,
           posting.event.orderID.text, row.corporateActionID.text, posting.event.refersTo.text,
           posting.event.depositType?.rawValue ?? "", row.description,
         ])
@@ -201,29 +146,21 @@ extension BrokerTable {
           ])
       }
     }
-    try run(Self.insertPostings, rows)
-    try run(Self.insertEntries, entries)
+    try run(Self.postingRows.statement, rows)
+    try run(Self.entryRows.statement, entries)
   }
 
-  private static let insertFills = Statement(
-    name: "insert_fills",
-    sql: """
-      insert into fill (
-        order_id, sequence, account_id, posting_sequence, price, quantity, amount, commission,
-        stamp_duty, transfer_fee, filled_at, trading_day, feed_sequence, evidence, filled_so_far,
-        possible_so_far)
-      select
-        ordered::bigint, sequence::integer, account::bigint, posting::bigint, price::numeric,
-        quantity::numeric, amount::numeric, commission::numeric, stamp_duty::numeric,
-        transfer_fee::numeric, \(TextColumns.moment("at")), day::date, feed::bigint, evidence,
-        filled::numeric, nullif(possible, '')::numeric
-      from \(TextColumns.unnest(16)) as added (
-        ordered, sequence, account, posting, price, quantity, amount, commission, stamp_duty,
-        transfer_fee, at, day, feed, evidence, filled, possible)
-      """)
+  private static let fillRows = RowInsertion(
+    "insert_fills", into: "fill",
+    """
+    order_id bigint, sequence integer, account_id bigint, posting_sequence bigint, price numeric,
+    quantity numeric, amount numeric, commission numeric, stamp_duty numeric,
+    transfer_fee numeric, filled_at moment, trading_day date, evidence text,
+    filled_so_far numeric, possible_so_far numeric?
+    """)
 
   private func write(fills: [FillRow]) throws(AppStoreError) {
-    var rows = TextColumns(16)
+    var rows = TextColumns(Self.fillRows.columns)
     for row in fills {
       let (posting, fees) = (row.posting.posting, row.posting.fees)
       guard case .fill(_, let quantity, let price) = posting.event else { continue }
@@ -232,33 +169,27 @@ extension BrokerTable {
           "\(row.orderID)", "\(row.sequence)", "\(row.accountID)", "\(posting.sequence)",
           "\(price)", "\(quantity)", "\(row.posting.amount)", "\(fees.commission)",
           "\(fees.stampDuty)", "\(fees.transferFee)", "\(row.filledAt.microseconds)",
-          "\(posting.tradingDay)", "\(row.feedSequence)", row.evidence,
+          "\(posting.tradingDay)", row.evidence,
           "\(row.posting.order.filled)", row.possibleSoFar.text,
         ])
     }
-    try run(Self.insertFills, rows)
+    try run(Self.fillRows.statement, rows)
   }
 
-  private static let insertEvents = Statement(
-    name: "insert_order_events",
-    sql: """
-      insert into order_event (order_id, sequence, kind, at, feed_sequence, posting_sequence)
-      select
-        ordered::bigint, sequence::integer, kind, \(TextColumns.moment("at")),
-        nullif(feed, '')::bigint, nullif(posting, '')::bigint
-      from \(TextColumns.unnest(6)) as added (ordered, sequence, kind, at, feed, posting)
-      """)
+  private static let eventRows = RowInsertion(
+    "insert_order_events", into: "order_event",
+    "order_id bigint, sequence integer, kind text, at moment, posting_sequence bigint?")
 
   private func write(events: [OrderEventRow]) throws(AppStoreError) {
-    var rows = TextColumns(6)
+    var rows = TextColumns(Self.eventRows.columns)
     for row in events {
       rows.append(
         [
           "\(row.orderID)", "\(row.sequence)", row.kind.rawValue, "\(row.at.microseconds)",
-          row.feedSequence.text, row.postingSequence.text,
+          row.postingSequence.text,
         ])
     }
-    try run(Self.insertEvents, rows)
+    try run(Self.eventRows.statement, rows)
   }
 
   private static let answer = Statement(

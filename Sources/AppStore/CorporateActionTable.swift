@@ -28,19 +28,12 @@ package struct CorporateAction: Sendable, Hashable {
 package struct CorporateActionBooking: Sendable, Hashable {
   package var actionID: Int64
   package var day: TradingDay
-  /// That got something, or gave it back.
-  package var accounts: Int
   package var isReversal: Bool
-  package var at: Timestamp
 
-  package init(
-    actionID: Int64, day: TradingDay, accounts: Int, isReversal: Bool, at: Timestamp
-  ) {
+  package init(actionID: Int64, day: TradingDay, isReversal: Bool) {
     self.actionID = actionID
     self.day = day
-    self.accounts = accounts
     self.isReversal = isReversal
-    self.at = at
   }
 }
 

@@ -28,6 +28,40 @@ struct TextColumns {
   }
 }
 
+/// An insertion of rows of text into a table, whose columns have their names and types here once.
+struct RowInsertion {
+  let statement: Statement
+  let columns: Int
+
+  /// - Parameters:
+  ///   - columns: a name and a type each; `moment` is a column of microseconds since 1970, and of a
+  ///     type with `?` empty text is null.
+  ///   - key: a row of the same one is there, perhaps: then it gets `updates`.
+  init(
+    _ name: String, into table: String, _ columns: String, key: String? = nil,
+    updating updates: [String] = []
+  ) {
+    let pairs = columns.split(separator: ",").map { $0.split(whereSeparator: \.isWhitespace) }
+    let names = pairs.map { $0[0] }.joined(separator: ", ")
+    let values = pairs.map { Self.value(String($0[0]), type: $0[1]) }.joined(separator: ", ")
+    let changes = updates.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    self.columns = pairs.count
+    statement = Statement(
+      name: name,
+      sql: """
+        insert into \(table) (\(names))
+        select \(values)
+        from \(TextColumns.unnest(pairs.count)) as added (\(names))
+        \(key.map { "on conflict (\($0)) do update set \(changes)" } ?? "")
+        """)
+  }
+
+  private static func value(_ name: String, type: Substring) -> String {
+    if type == "moment" { return TextColumns.moment(name) }
+    return type.last == "?" ? "nullif(\(name), '')::\(type.dropLast())" : "\(name)::\(type)"
+  }
+}
+
 extension Optional {
   /// Empty text for nil.
   var text: String { map { "\($0)" } ?? "" }

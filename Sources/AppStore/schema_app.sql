@@ -313,7 +313,6 @@ create table if not exists corporate_action (
   kind text not null,
   cash_per_share numeric,
   shares_per_share numeric,
-  description text not null default '',
   posted_at timestamptz not null default now(),
   constraint corporate_action_kind_is_known check (kind in ('dividend', 'bonus')),
   constraint corporate_action_is_whole check (
@@ -336,23 +335,17 @@ comment on table corporate_action_withdrawal is
 create table if not exists corporate_action_booking (
   corporate_action_id bigint not null references corporate_action on delete restrict,
   trading_day date not null,
-  accounts integer not null,
-  booked_at timestamptz not null,
   is_reversal boolean not null default false,
-  primary key (corporate_action_id, is_reversal),
-  constraint corporate_action_booking_is_some check (accounts >= 0)
+  primary key (corporate_action_id, is_reversal)
 );
 comment on table corporate_action_booking is
   'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
-comment on column corporate_action_booking.accounts is
-  'That held the symbol when the ex-day began, and got something, or gave it back.';
 comment on column corporate_action_booking.is_reversal is 'It was withdrawn after it was booked.';
 
 create table if not exists corporate_action_failure (
   corporate_action_id bigint not null references corporate_action on delete restrict,
   account_id bigint not null references account on delete restrict,
   reason text not null,
-  tried_at timestamptz not null,
   primary key (corporate_action_id, account_id),
   constraint corporate_action_failure_is_short check (char_length(reason) <= 256)
 );
@@ -489,7 +482,6 @@ create table if not exists posting (
   kind text not null,
   at timestamptz not null,
   trading_day date not null,
-  feed_sequence bigint,
   command_id bigint references command on delete restrict,
   order_id bigint references paper_order on delete restrict,
   corporate_action_id bigint references corporate_action on delete restrict,
@@ -589,7 +581,6 @@ create table if not exists order_event (
   sequence integer not null,
   kind text not null,
   at timestamptz not null,
-  feed_sequence bigint,
   posting_sequence bigint,
   primary key (order_id, sequence),
   constraint order_event_kind_is_known check (
@@ -615,7 +606,6 @@ create table if not exists fill (
   transfer_fee numeric not null,
   filled_at timestamptz not null,
   trading_day date not null,
-  feed_sequence bigint not null,
   evidence text not null,
   filled_so_far numeric not null,
   possible_so_far numeric,

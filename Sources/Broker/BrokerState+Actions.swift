@@ -13,21 +13,18 @@ extension BrokerState {
   /// open sales end: their shares are frozen.
   /// - Parameter holders: all of them, or those in which it is not booked yet.
   mutating func book(_ action: CorporateAction, for holders: [Int64: ExactDecimal]) {
-    var count = 0
     for (account, held) in holders.sorted(by: { $0.key < $1.key }) {
       guard let amount = action.terms.amount(for: held) else { continue }
       if amount.isNegative { endSales(of: action.symbol, in: account) }
-      let isBooked = change(account, by: action) { (ledger) throws(LedgerRefusal) in
+      change(account, by: action) { (ledger) throws(LedgerRefusal) in
         try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
       }
-      if isBooked { count += 1 }
     }
-    note(action, accounts: count, isReversal: false)
+    note(action, isReversal: false)
   }
 
   /// Takes back what an action gave. Open sales end where they hold the shares.
   mutating func reverse(_ action: CorporateAction, of postings: [CorporateActionPosting]) {
-    var count = 0
     for posting in postings {
       let (account, amount) = (posting.accountID, posting.amount)
       let unit = LedgerUnit.shares(action.symbol)
@@ -36,26 +33,25 @@ extension BrokerState {
       {
         endSales(of: action.symbol, in: account)
       }
-      let isReversed = change(account, by: action) { (ledger) throws(LedgerRefusal) in
+      change(account, by: action) { (ledger) throws(LedgerRefusal) in
         try ledger.reverse(
           action.terms.kind, amount: amount, of: action.symbol, posting: posting.sequence)
       }
-      if isReversed { count += 1 }
     }
     // In which there is nothing to take back.
     for account in action.failed.subtracting(postings.map(\.accountID)) {
       step.actions.failed[CorporateActionFailure(actionID: action.id, accountID: account)] = .some(
         nil)
     }
-    note(action, accounts: count, isReversal: true)
+    note(action, isReversal: true)
   }
 
   /// What fails in one account stays open there.
   private mutating func change(
     _ account: Int64, by action: CorporateAction,
     _ body: (inout AccountLedger) throws(LedgerRefusal) -> Posting
-  ) -> Bool {
-    guard var ledger = ledgers[account] else { return false }
+  ) {
+    guard var ledger = ledgers[account] else { return }
     let place = CorporateActionFailure(actionID: action.id, accountID: account)
     do throws(LedgerRefusal) {
       let posting = try body(&ledger)
@@ -63,21 +59,18 @@ extension BrokerState {
       let isReversal = action.withdrawnAt != nil
       post(posting, of: account, action: isReversal ? nil : action.id)
       if action.failed.contains(account) { step.actions.failed[place] = .some(nil) }
-      return true
     } catch {
       step.actions.failed[place] = "\(error)"
       complaints.append(
         "corporate action \(action.id) is not booked in account \(account): \(error)")
-      return false
     }
   }
 
   /// Once each: what is tried again in some accounts is booked.
-  private mutating func note(_ action: CorporateAction, accounts: Int, isReversal: Bool) {
+  private mutating func note(_ action: CorporateAction, isReversal: Bool) {
     if (isReversal ? action.reversedOn : action.bookedOn) != nil { return }
     step.actions.booked.append(
-      CorporateActionBooking(
-        actionID: action.id, day: day, accounts: accounts, isReversal: isReversal, at: now))
+      CorporateActionBooking(actionID: action.id, day: day, isReversal: isReversal))
   }
 
   private mutating func endSales(of symbol: Symbol, in account: Int64) {

@@ -43,16 +43,14 @@ extension BrokerState {
       orders[fill.order]?.fills = number
       let evidence = fill.evidence.text
       var row = FillRow(
-        sequence: number, posting: filled, filledAt: moment(of: fill),
-        feedSequence: fill.at.sequence, evidence: evidence)
+        sequence: number, posting: filled, filledAt: moment(of: fill), evidence: evidence)
       row.possibleSoFar = possible(of: filled.order)
       step.fills.append(row)
       fills[FillKey(order: fill.order, evidence: evidence)] = filled.posting
       let open: OrderState =
         order.row.state == .pendingCancel ? .pendingCancel : .partiallyFilled
       record(
-        filled, as: filled.order.isOpen ? open : .filled, event: .fill, at: moment(of: fill),
-        feed: fill.at.sequence)
+        filled, as: filled.order.isOpen ? open : .filled, event: .fill, at: moment(of: fill))
     } catch {
       complaints.append("a fill of order \(fill.order) is not booked: \(error)")
       withdraw(fill.order, as: .cancelled)

@@ -116,27 +116,25 @@ struct PaperOrder: Sendable {
 
 extension BrokerState {
   mutating func post(
-    _ posting: Posting, of account: Int64, at: Timestamp? = nil, feed: Int64? = nil,
-    command: Int64? = nil, action: Int64? = nil, description: String = ""
+    _ posting: Posting, of account: Int64, at: Timestamp? = nil, command: Int64? = nil,
+    action: Int64? = nil, description: String = ""
   ) {
     var row = PostingRow(accountID: account, posting: posting, at: at ?? now)
-    (row.feedSequence, row.commandID, row.description) = (feed, command, description)
-    row.corporateActionID = action
+    (row.commandID, row.corporateActionID, row.description) = (command, action, description)
     step.postings.append(row)
   }
 
   /// The posting of an order, what the order is then, and the event that users are sent.
   mutating func record(
     _ change: OrderPosting, as state: OrderState, event: OrderEventRow.Kind?,
-    at: Timestamp? = nil, feed: Int64? = nil, reason: String? = nil
+    at: Timestamp? = nil, reason: String? = nil
   ) {
-    post(change.posting, of: change.order.placed.account, at: at, feed: feed)
+    post(change.posting, of: change.order.placed.account, at: at)
     orders[change.order.id]?.row.ledger = change.order
     set(state, of: change.order.id)
     if let event {
       addEvent(
-        event, of: change.order.id, posting: change.posting.sequence, at: at, feed: feed,
-        reason: reason)
+        event, of: change.order.id, posting: change.posting.sequence, at: at, reason: reason)
     }
   }
 
@@ -161,13 +159,13 @@ extension BrokerState {
 
   mutating func addEvent(
     _ kind: OrderEventRow.Kind, of id: Int64, posting: Int64? = nil, at: Timestamp? = nil,
-    feed: Int64? = nil, reason: String? = nil
+    reason: String? = nil
   ) {
     guard var order = orders[id] else { return }
     order.events += 1
     orders[id] = order
     var row = OrderEventRow(orderID: id, sequence: order.events, kind: kind, at: at ?? now)
-    (row.postingSequence, row.feedSequence) = (posting, feed)
+    row.postingSequence = posting
     step.events.append(row)
     notify(kind, of: order, reason: reason)
   }

@@ -257,7 +257,7 @@ import Testing
     """
     insert into candled_app.corporate_action (symbol, ex_day, kind, cash_per_share)
     select symbol, ex_day + 1, kind, 1 from candled_app.corporate_action;
-    insert into candled_app.corporate_action_booking values (2, current_date, 0, now())
+    insert into candled_app.corporate_action_booking values (2, current_date)
     """,
   ])
   func `what was changed by hand is found`(_ change: String) async throws {

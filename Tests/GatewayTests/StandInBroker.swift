@@ -209,7 +209,7 @@ actor StandInBroker {
     let count = Int32(step.fills.count + 1) + (counts[-id] ?? 0)
     counts[-id] = count
     var row = FillRow(
-      sequence: count, posting: filled, filledAt: now, feedSequence: 1, evidence: Self.evidence)
+      sequence: count, posting: filled, filledAt: now, evidence: Self.evidence)
     row.possibleSoFar = filled.order.filled
     step.fills.append(row)
     record(filled, as: filled.order.isOpen ? .partiallyFilled : .filled, event: .fill)

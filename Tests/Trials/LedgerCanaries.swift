@@ -178,12 +178,11 @@ package struct LedgerCanaries: Sendable {
   private static let fill = """
     insert into fill (
       order_id, sequence, account_id, posting_sequence, price, quantity, amount, commission,
-      stamp_duty, transfer_fee, filled_at, trading_day, feed_sequence, evidence, filled_so_far,
-      possible_so_far)
+      stamp_duty, transfer_fee, filled_at, trading_day, evidence, filled_so_far, possible_so_far)
     select
       f.order_id, f.sequence + 1000, f.account_id, 1, f.price, f.quantity, f.amount, f.commission,
-      f.stamp_duty, f.transfer_fee, f.filled_at, f.trading_day, f.feed_sequence, f.evidence,
-      f.filled_so_far, f.possible_so_far
+      f.stamp_duty, f.transfer_fee, f.filled_at, f.trading_day, f.evidence, f.filled_so_far,
+      f.possible_so_far
     from fill f
     join paper_order o on o.id = f.order_id
     where o.side = 'buy'

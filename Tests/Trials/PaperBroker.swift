@@ -169,8 +169,7 @@ struct PaperBroker {
     fillCounts[id, default: 0] += 1
     step.fills.append(
       FillRow(
-        sequence: fillCounts[id] ?? 1, posting: filled, filledAt: now, feedSequence: feedSequence,
-        evidence: Self.evidence))
+        sequence: fillCounts[id] ?? 1, posting: filled, filledAt: now, evidence: Self.evidence))
     record(filled, as: filled.order.isOpen ? .partiallyFilled : .filled, event: .fill)
     fills.append((account, filled.posting))
     if fault == .forgottenFill, steps == 3 { return }
@@ -265,7 +264,6 @@ struct PaperBroker {
     row.commandID = command
     row.corporateActionID = action
     row.description = description
-    row.feedSequence = feedSequence
     step.postings.append(row)
   }
 
@@ -285,7 +283,6 @@ struct PaperBroker {
     var row = OrderEventRow(
       orderID: id, sequence: eventCounts[id] ?? 1, kind: kind, at: now)
     row.postingSequence = posting
-    row.feedSequence = feedSequence
     step.events.append(row)
   }
 }
