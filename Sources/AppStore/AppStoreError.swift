@@ -28,6 +28,13 @@ package enum AppStoreError: Error, Sendable, Hashable {
 }
 
 extension AppStoreError {
+  /// What `body` returns; what fails in it is of the database.
+  package static func ofStore<Value>(
+    _ body: () throws(StoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    do throws(StoreError) { return try body() } catch { throw .store(error) }
+  }
+
   /// Whether the database took a row for wrong: it will again.
   package var isOfData: Bool {
     guard case .store(let error) = self, let state = error.sqlState else { return false }

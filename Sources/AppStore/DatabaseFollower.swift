@@ -89,12 +89,9 @@ package final class DatabaseFollower: Sendable {
     to url: String, listeningTo channels: [AppChannel],
     statementSeconds: Int = AppConnection.statementSecondsMax
   ) throws(AppStoreError) -> AppConnection {
-    let connection: AppConnection
-    do throws(StoreError) {
-      connection = try AppConnection(
+    let connection = try AppStoreError.ofStore { () throws(StoreError) in
+      try AppConnection(
         url: url, application: "candled gateway \(name)", statementSeconds: statementSeconds)
-    } catch {
-      throw .store(error)
     }
     try connection.listen(to: channels)
     return connection

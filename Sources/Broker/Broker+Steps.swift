@@ -132,15 +132,14 @@ extension Broker {
   ) throws(AppStoreError) -> [Symbol: FeedRow] {
     let symbols = Set(commands.compactMap { state.symbol(of: $0) })
     if symbols.isEmpty { return [:] }
-    do throws(StoreError) {
-      var rows: [Symbol: FeedRow] = [:]
-      for quote in try session.reader.quotes(of: symbols) {
-        if let row = FeedRow(quote, on: state.day) { rows[row.symbol] = rows[row.symbol] ?? row }
-      }
-      return rows
-    } catch {
-      throw .store(error)
+    let quotes = try AppStoreError.ofStore { () throws(StoreError) in
+      try session.reader.quotes(of: symbols)
     }
+    var rows: [Symbol: FeedRow] = [:]
+    for quote in quotes {
+      if let row = FeedRow(quote, on: state.day) { rows[row.symbol] = rows[row.symbol] ?? row }
+    }
+    return rows
   }
 
   private func apply(_ changes: WatchedChanges, to next: inout BrokerState) {

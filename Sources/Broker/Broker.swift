@@ -66,11 +66,10 @@ package final class Broker {
     if session == nil { session = try connect() }
     guard var session else { return false }
     if session.lease.term != nil { return true }
-    do throws(StoreError) {
-      if try session.connection.isStandby() { return false }
-    } catch {
-      throw .store(error)
+    let isStandby = try AppStoreError.ofStore { () throws(StoreError) in
+      try session.connection.isStandby()
     }
+    if isStandby { return false }
     let isTaken = try session.lease.take(holder: options.holder, at: milliseconds)
     self.session = session
     guard isTaken, let term = session.lease.term else { return false }
@@ -82,7 +81,7 @@ package final class Broker {
   }
 
   private func connect() throws(AppStoreError) -> Session {
-    do throws(StoreError) {
+    try AppStoreError.ofStore { () throws(StoreError) -> Session in
       let connection = try PostgresConnection(
         url: options.url, application: "candled gateway broker",
         unacknowledgedMilliseconds: Self.unacknowledgedMilliseconds)
@@ -90,8 +89,6 @@ package final class Broker {
       return Session(
         connection: connection, reader: try StoreReader(on: connection), table: BrokerTable(app),
         books: LedgerTable(app), lease: GatewayLease(.broker, over: app))
-    } catch {
-      throw .store(error)
     }
   }
 
@@ -108,11 +105,8 @@ package final class Broker {
 
   /// Blocks until there may be something to do.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) -> WakeReason {
-    do throws(StoreError) {
-      return try session?.connection.wait(milliseconds: milliseconds, interrupt: interrupt)
-        ?? .interrupted
-    } catch {
-      throw .store(error)
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try session?.connection.wait(milliseconds: milliseconds, interrupt: interrupt) ?? .interrupted
     }
   }
 
@@ -218,10 +212,8 @@ package final class Broker {
   }
 
   func readCalendar(_ session: Session) throws(AppStoreError) {
-    do throws(StoreError) {
-      calendar = try session.reader.learntCalendar()
-    } catch {
-      throw .store(error)
+    calendar = try AppStoreError.ofStore { () throws(StoreError) in
+      try session.reader.learntCalendar()
     }
   }
 
@@ -247,10 +239,8 @@ package final class Broker {
   private func readFeed(
     _ session: Session, of symbols: Set<Symbol>, after seq: Int64
   ) throws(AppStoreError) -> WatchedChanges {
-    do throws(StoreError) {
-      return try session.reader.changes(of: symbols, after: seq)
-    } catch {
-      throw .store(error)
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try session.reader.changes(of: symbols, after: seq)
     }
   }
 
@@ -282,11 +272,9 @@ package final class Broker {
     guard var session, state != nil else { return false }
     let isWanted = !watched.isEmpty
     if isWanted == session.isFollowing { return false }
-    do throws(StoreError) {
+    try AppStoreError.ofStore { () throws(StoreError) -> Void in
       try session.connection.execute(
         isWanted ? "listen candled" : "unlisten candled", context: Self.context)
-    } catch {
-      throw .store(error)
     }
     session.isFollowing = isWanted
     self.session = session
