@@ -36,10 +36,10 @@ package struct CommandRecord: Sendable, Hashable {
 }
 
 /// Accounts of one user.
-package struct AccountTable {
-  private let connection: AppConnection
+package struct AccountTable: AppTable {
+  let connection: AppConnection
   private let userID: Int64
-  private static let context = "accounts"
+  static let context = "accounts"
 
   /// More are of no use to one person, and each is a world that the broker keeps.
   package static let accountsMax = 20
@@ -49,7 +49,7 @@ package struct AccountTable {
     self.userID = userID
   }
 
-  private static func read(_ name: String, where condition: String = "true") -> Statement {
+  private static func query(_ name: String, where condition: String = "true") -> Statement {
     Statement(
       name: name,
       sql: """
@@ -72,8 +72,8 @@ package struct AccountTable {
         """)
   }
 
-  private static let readAll = read("read_accounts")
-  private static let readMain = read(
+  private static let readAll = query("read_accounts")
+  private static let readMain = query(
     "read_main_account", where: "a.id = \(main(ofUser: "$1::bigint"))")
 
   /// In SQL, the number of the account that an API is for which knows only one: the user's first of
@@ -103,8 +103,7 @@ package struct AccountTable {
   package func all() throws(AppStoreError) -> [PaperAccount] { try accounts(Self.readAll) }
 
   private func accounts(_ statement: Statement) throws(AppStoreError) -> [PaperAccount] {
-    return try connection.read(statement, with: [.int64(userID)], context: Self.context) {
-      (row) throws(StoreError) in
+    return try read(statement, with: [.int64(userID)]) { (row) throws(StoreError) in
       let (id, name, market) = (try row.int64(), try row.text(), try row.text())
       guard let market = PaperMarket(rawValue: market) else { throw row.malformed() }
       return PaperAccount(
@@ -136,9 +135,7 @@ package struct AccountTable {
   package func closed(
     _ id: Int64
   ) throws(AppStoreError) -> (name: String, market: PaperMarket)? {
-    let found = try connection.read(
-      Self.readClosed, with: [.int64(userID), .int64(id)], context: Self.context
-    ) {
+    let found = try read(Self.readClosed, with: [.int64(userID), .int64(id)]) {
       (row) throws(StoreError) -> (name: String, market: PaperMarket) in
       let (name, market) = (try row.text(), PaperMarket(rawValue: try row.text()))
       guard let market else { throw row.malformed() }
@@ -157,8 +154,7 @@ package struct AccountTable {
       """)
 
   private func requireFewMade() throws(AppStoreError) {
-    let counts = try connection.numbers(
-      Self.countMade, with: [.int64(userID)], context: Self.context)
+    let counts = try numbers(Self.countMade, with: [.int64(userID)])
     let limit = DayLimits.standard.accounts
     if counts.contains(where: { $0 >= limit }) {
       throw .tooManyOfDay("accounts made", limit: limit)
@@ -195,9 +191,7 @@ package struct AccountTable {
 
   /// nil of another user's.
   package func command(_ id: Int64) throws(AppStoreError) -> CommandRecord? {
-    return try connection.read(
-      Self.readCommand, with: [.int64(userID), .int64(id)], context: Self.context
-    ) {
+    return try read(Self.readCommand, with: [.int64(userID), .int64(id)]) {
       (row) throws(StoreError) in
       CommandRecord(
         id: try row.int64(), accountID: try row.int64(), kind: try row.text(),

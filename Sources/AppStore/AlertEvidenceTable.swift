@@ -4,9 +4,9 @@ import Postgres
 
 /// What the daemon stored that is in no quote any more: days that are over, minutes, gaps, silent
 /// sources.
-package struct AlertEvidenceTable {
-  private let connection: AppConnection
-  private static let context = "alert evidence"
+package struct AlertEvidenceTable: AppTable {
+  let connection: AppConnection
+  static let context = "alert evidence"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -71,11 +71,9 @@ package struct AlertEvidenceTable {
   package func days(
     of wanted: [Wanted]
   ) throws(AppStoreError) -> [(instrumentID: Int32, reading: DayReading)] {
-    return try connection.read(
-      Self.readDays, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))],
-      context: Self.context
-    ) {
-      (row) throws(StoreError) in
+    return try read(
+      Self.readDays, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))]
+    ) { (row) throws(StoreError) in
       let id = try row.int32()
       var reading = DayReading(day: try row.day())
       reading.high = try row.numeric()
@@ -120,10 +118,7 @@ package struct AlertEvidenceTable {
   package func minutes(
     of instrumentID: Int32, day: TradingDay, since: Timestamp
   ) throws(AppStoreError) -> [MinuteExtremes] {
-    return try connection.read(
-      Self.readMinutes, with: [.int32(instrumentID), .day(day), .timestamp(since)],
-      context: Self.context
-    ) {
+    return try read(Self.readMinutes, with: [.int32(instrumentID), .day(day), .timestamp(since)]) {
       (row) throws(StoreError) in
       MinuteExtremes(openedAt: try row.timestamp(), high: try row.numeric(), low: try row.numeric())
     }
@@ -141,11 +136,10 @@ package struct AlertEvidenceTable {
   package func gaps(
     of wanted: [Wanted]
   ) throws(AppStoreError) -> [(instrumentID: Int32, day: TradingDay, knownAt: Timestamp)] {
-    return try connection.read(
-      Self.readGaps, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))],
-      context: Self.context
-    ) {
-      (row) throws(StoreError) in (try row.int32(), try row.day(), try row.timestamp())
+    return try read(
+      Self.readGaps, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))]
+    ) { (row) throws(StoreError) in
+      (try row.int32(), try row.day(), try row.timestamp())
     }
   }
 
@@ -168,9 +162,7 @@ package struct AlertEvidenceTable {
   package func stalls(
     of sources: [String], since: Timestamp
   ) throws(AppStoreError) -> [(source: String, knownAt: Timestamp, day: TradingDay)] {
-    return try connection.read(
-      Self.readStalls, with: [.texts(sources), .timestamp(since)], context: Self.context
-    ) {
+    return try read(Self.readStalls, with: [.texts(sources), .timestamp(since)]) {
       (row) throws(StoreError) in (try row.text(), try row.timestamp(), try row.day())
     }
   }

@@ -3,10 +3,10 @@ import Market
 import Postgres
 
 /// Alerts of one user in the database.
-package struct AlertTable {
-  private let connection: AppConnection
+package struct AlertTable: AppTable {
+  let connection: AppConnection
   private let userID: Int64
-  private static let context = "alerts"
+  static let context = "alerts"
 
   /// Of a user, those that have fired included.
   package static let alertsMax = 1_000
@@ -78,10 +78,8 @@ package struct AlertTable {
   }
 
   private func alerts(_ id: Int64?) throws(AppStoreError) -> [Alert] {
-    return try connection.read(
-      Self.readAll, with: [.int64(userID), .int64(id)], context: Self.context
-    ) {
-      (row) throws(StoreError) in try row.alert()
+    return try read(Self.readAll, with: [.int64(userID), .int64(id)]) { (row) throws(StoreError) in
+      try row.alert()
     }
   }
 
@@ -104,7 +102,7 @@ package struct AlertTable {
   /// One more alert that may fire.
   /// - Throws: `tooManyOfDay`, `store`.
   private func countChange() throws(AppStoreError) {
-    let counts = try connection.numbers(Self.count, with: [.int64(userID)], context: Self.context)
+    let counts = try numbers(Self.count, with: [.int64(userID)])
     let limit = DayLimits.standard.alerts
     if counts.contains(where: { $0 > limit }) {
       throw .tooManyOfDay("alerts made or changed", limit: limit)
@@ -131,8 +129,7 @@ package struct AlertTable {
   package func create(_ request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
-      let ids = try connection.numbers(
-        Self.insert, with: [.int64(userID)] + request.parameters, context: Self.context)
+      let ids = try numbers(Self.insert, with: [.int64(userID)] + request.parameters)
       guard let id = ids.first else { throw .tooManyAlerts(limit: Self.alertsMax) }
       try countChange()
       return try alert(id)
@@ -158,8 +155,7 @@ package struct AlertTable {
   package func replace(_ id: Int64, with request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
-      let rows = try connection.write(
-        Self.update, with: place(of: id) + request.parameters, context: Self.context)
+      let rows = try write(Self.update, with: place(of: id) + request.parameters)
       if rows == 0 { throw .unknownAlert(id) }
       try countChange()
       return try alert(id)
@@ -178,7 +174,7 @@ package struct AlertTable {
 
   /// What fired of it stays; one that is not there is no fault.
   package func delete(_ id: Int64) throws(AppStoreError) {
-    try connection.write(Self.delete, with: place(of: id), context: Self.context)
+    try write(Self.delete, with: place(of: id))
   }
 
   private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }

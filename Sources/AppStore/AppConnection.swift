@@ -132,15 +132,6 @@ package final class AppConnection {
     }
   }
 
-  /// Of each row its only column.
-  func numbers(
-    _ statement: Statement, with parameters: [SQLParameter] = [], context: String
-  ) throws(AppStoreError) -> [Int64] {
-    try read(statement, with: parameters, context: context) { (row) throws(StoreError) in
-      try row.int64()
-    }
-  }
-
   private static func wire(_ parameters: [SQLParameter]) -> WireParameters {
     var wire = WireParameters()
     for parameter in parameters { wire.add(parameter.write) }
@@ -199,5 +190,47 @@ extension AppStoreError {
       return false
     }
     return error.message.contains("\"\(constraint)\"")
+  }
+}
+
+// MARK: - Tables
+
+/// Statements about one matter over a connection.
+protocol AppTable {
+  /// What errors name.
+  static var context: String { get }
+  var connection: AppConnection { get }
+}
+
+extension AppTable {
+  func read<Value>(
+    _ statement: Statement, with parameters: [SQLParameter] = [],
+    decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(AppStoreError) -> [Value] {
+    try connection.read(statement, with: parameters, context: Self.context, decode: decode)
+  }
+
+  /// Of each row its only column.
+  func numbers(
+    _ statement: Statement, with parameters: [SQLParameter] = []
+  ) throws(AppStoreError) -> [Int64] {
+    try read(statement, with: parameters) { (row) throws(StoreError) in try row.int64() }
+  }
+
+  /// - Returns: rows written.
+  @discardableResult
+  func write(
+    _ statement: Statement, with parameters: [SQLParameter]
+  ) throws(AppStoreError) -> Int {
+    try connection.write(statement, with: parameters, context: Self.context)
+  }
+
+  /// - Throws: `invalid`.
+  func requireName(_ name: String, charactersMax: Int) throws(AppStoreError) {
+    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    guard (1...charactersMax).contains(name.unicodeScalars.count), isPlain else {
+      throw .invalid(
+        field: "name", expected: "1 to \(charactersMax) characters without control characters")
+    }
   }
 }

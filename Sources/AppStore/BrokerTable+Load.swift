@@ -44,8 +44,7 @@ extension BrokerTable {
       """)
 
   package func cursor() throws(AppStoreError) -> BrokerCursor {
-    let rows = try connection.read(Self.readState, context: Self.context) {
-      (row) throws(StoreError) in
+    let rows = try read(Self.readState) { (row) throws(StoreError) in
       BrokerCursor(
         quoteSequence: try row.int64(), day: try row.optionalDay(), newestOrder: try row.int64(),
         newestPurchase: try row.int64())
@@ -72,8 +71,7 @@ extension BrokerTable {
   package func orders(
     on day: TradingDay
   ) throws(AppStoreError) -> [(row: OrderRow, fills: Int32, events: Int32)] {
-    return try connection.read(Self.readOrders, with: [.day(day)], context: Self.context) {
-      (row) throws(StoreError) in
+    return try read(Self.readOrders, with: [.day(day)]) { (row) throws(StoreError) in
       let ledger = try row.ledgerOrder()
       let (command, purchase) = (try row.optionalInt64(), try row.optionalInt64())
       var order = OrderRow(
@@ -101,8 +99,7 @@ extension BrokerTable {
 
   /// The fills of the day that were not taken back.
   package func fills(on day: TradingDay) throws(AppStoreError) -> [BookedFill] {
-    return try connection.read(Self.readFills, with: [.day(day)], context: Self.context) {
-      (row) throws(StoreError) in
+    return try read(Self.readFills, with: [.day(day)]) { (row) throws(StoreError) in
       let (order, evidence, sequence) = (try row.int64(), try row.text(), try row.int64())
       let event = LedgerEvent.fill(
         order: order, quantity: try row.numeric(), price: try row.numeric())
@@ -125,7 +122,7 @@ extension BrokerTable {
 
   /// Purchases that are armed, or whose order is open.
   package func purchases() throws(AppStoreError) -> [PurchaseRow] {
-    try connection.read(Self.readPurchases, context: Self.context) { (row) throws(StoreError) in
+    try read(Self.readPurchases) { (row) throws(StoreError) in
       let (id, account, command) = (try row.int64(), try row.int64(), try row.int64())
       let (symbol, quantity, text) = (try row.symbol(), try row.numeric(), try row.text())
       guard let terms = PurchaseTerms(text: text) else { throw row.malformed() }
@@ -160,16 +157,14 @@ extension BrokerTable {
 
   /// Those that are in no checkpoint, in order.
   package func inputsBehindCheckpoints() throws(AppStoreError) -> [FillInputRow] {
-    try connection.read(Self.readInputs, context: Self.context) { (row) throws(StoreError) in
+    try read(Self.readInputs) { (row) throws(StoreError) in
       try row.fillInput()
     }
   }
 
   /// The next ones behind a place, whether or not a checkpoint has them.
   package func inputs(behind place: Int64, limit: Int) throws(AppStoreError) -> [FillInputRow] {
-    return try connection.read(
-      Self.readAllInputs, with: [.int64(place), .int64(Int64(limit))], context: Self.context
-    ) {
+    return try read(Self.readAllInputs, with: [.int64(place), .int64(Int64(limit))]) {
       (row) throws(StoreError) in try row.fillInput()
     }
   }
@@ -183,7 +178,7 @@ extension BrokerTable {
       """)
 
   package func checkpoints() throws(AppStoreError) -> [CheckpointRow] {
-    try connection.read(Self.readCheckpoints, context: Self.context) { (row) throws(StoreError) in
+    try read(Self.readCheckpoints) { (row) throws(StoreError) in
       CheckpointRow(symbol: try row.symbol(), place: try row.int64(), body: try row.text())
     }
   }
@@ -200,8 +195,7 @@ extension BrokerTable {
 
   /// - Parameter ids: empty for those that bought shares they may not sell yet.
   package func accounts(_ ids: [Int64]) throws(AppStoreError) -> [BrokerAccount] {
-    return try connection.read(Self.readAccounts, with: [.int64s(ids)], context: Self.context) {
-      (row) throws(StoreError) in
+    return try read(Self.readAccounts, with: [.int64s(ids)]) { (row) throws(StoreError) in
       BrokerAccount(
         id: try row.int64(), userID: try row.int64(), market: try row.text(),
         isClosed: try row.bool())
@@ -218,8 +212,7 @@ extension BrokerTable {
   /// - Throws: also where the server has turned read-only under this session: whoever leads there
   ///   would never see the commands that are written elsewhere.
   package func serverTime() throws(AppStoreError) -> Timestamp {
-    let times = try connection.read(Self.readTime, context: Self.context) {
-      (row) throws(StoreError) -> Timestamp in
+    let times = try read(Self.readTime) { (row) throws(StoreError) -> Timestamp in
       let time = try row.timestamp()
       if try row.bool() { throw .turnedReadOnly(context: Self.context) }
       return time

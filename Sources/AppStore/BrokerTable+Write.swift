@@ -231,16 +231,14 @@ extension BrokerTable {
   private func moveCursor(_ step: BrokerStep) throws(AppStoreError) {
     let command = step.outcomes.last?.outcome.sequence
     if command == nil, step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
-    try connection.write(
+    try write(
       Self.move,
-      with: [
-        .int64(command), .int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace),
-      ], context: Self.context)
+      with: [.int64(command), .int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace)])
   }
 
   func run(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) {
     if rows.count == 0 { return }
-    let written = try connection.write(statement, with: rows.parameters, context: Self.context)
+    let written = try write(statement, with: rows.parameters)
     guard written == rows.count else {
       throw .store(
         StoreError(

@@ -15,7 +15,7 @@ package struct PendingCommand: Sendable, Hashable {
 /// What the broker reads and writes. A step is one transaction: under the lease's term, the
 /// commands that wait, in order; then all that follows from them and from the feed; then the
 /// cursors.
-package struct BrokerTable {
+package struct BrokerTable: AppTable {
   let connection: AppConnection
   static let context = "broker"
 
@@ -36,7 +36,7 @@ package struct BrokerTable {
   ) throws(AppStoreError) -> Value {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       try GatewayLease.fence(.broker, term: term, over: connection)
-      let cursors = try connection.numbers(Self.readCursor, context: Self.context)
+      let cursors = try numbers(Self.readCursor)
       return try body(cursors.first ?? 0)
     }
   }
@@ -55,10 +55,7 @@ package struct BrokerTable {
 
   /// The oldest without an outcome.
   package func pending(limit: Int) throws(AppStoreError) -> [PendingCommand] {
-    return try connection.read(
-      Self.readPending, with: [.int64(Int64(limit))], context: Self.context
-    ) {
-      (row) throws(StoreError) in
+    return try read(Self.readPending, with: [.int64(Int64(limit))]) { (row) throws(StoreError) in
       PendingCommand(
         id: try row.int64(), accountID: try row.int64(),
         request: CommandRequest(text: try row.text()), waitedMicroseconds: try row.int64())

@@ -98,9 +98,9 @@ package enum SentCommand: Sendable, Hashable {
 
 /// Requests to the broker. Rows only come: a gateway inserts one and waits for its outcome. The
 /// same key is the same command however often it is sent, and has one outcome.
-package struct CommandTable {
-  private let connection: AppConnection
-  private static let context = "commands"
+package struct CommandTable: AppTable {
+  let connection: AppConnection
+  static let context = "commands"
 
   /// As the schema's check has it.
   package static let keyBytesMax = 128
@@ -180,16 +180,12 @@ package struct CommandTable {
       rows.append(["\(request.accountID)", request.key, request.request.kind, body])
     }
     do throws(AppStoreError) {
-      try connection.write(
-        Self.insert,
-        with: rows.parameters + [.int64(limits.commands), .int64(limits.payments)],
-        context: Self.context)
+      try write(
+        Self.insert, with: rows.parameters + [.int64(limits.commands), .int64(limits.payments)])
     } catch {
       throw error.isViolation(of: "command_account_id_fkey") ? .unknownAccount : error
     }
-    let sent: [SentCommand] = try connection.read(
-      Self.readSent, with: rows.parameters, context: Self.context
-    ) {
+    let sent: [SentCommand] = try read(Self.readSent, with: rows.parameters) {
       (row) throws(StoreError) in
       let id = try row.int64()
       let isSame = try row.bool()
@@ -234,9 +230,9 @@ package struct CommandTable {
 
   /// Of those commands that have one.
   package func outcomes(of ids: [Int64]) throws(AppStoreError) -> [Int64: CommandOutcome] {
-    let rows = try connection.read(
-      Self.readOutcomes, with: [.int64s(ids)], context: Self.context
-    ) { (row) throws(StoreError) in (try row.int64(), try row.outcome()) }
+    let rows = try read(Self.readOutcomes, with: [.int64s(ids)]) { (row) throws(StoreError) in
+      (try row.int64(), try row.outcome())
+    }
     var outcomes: [Int64: CommandOutcome] = [:]
     for (id, outcome) in rows { outcomes[id] = outcome }
     return outcomes

@@ -57,8 +57,8 @@ package struct CorporateActionPosting: Sendable, Hashable {
 
 /// Corporate actions. The broker books each once its ex-day has begun, and takes back what was
 /// booked of one that an operator withdrew.
-package struct CorporateActionTable {
-  private let connection: AppConnection
+package struct CorporateActionTable: AppTable {
+  let connection: AppConnection
   static let context = "corporate actions"
 
   package init(_ connection: AppConnection) { self.connection = connection }
@@ -92,12 +92,12 @@ package struct CorporateActionTable {
   package func add(
     _ terms: CorporateActionTerms, of symbol: Symbol, exDay: TradingDay, isAnother: Bool = false
   ) throws(AppStoreError) -> Int64 {
-    let ids = try connection.numbers(
+    let ids = try numbers(
       Self.insert,
       with: [
         .text(symbol.description), .day(exDay), .text(terms.kind.rawValue),
         .text("\(terms.perShare)"), .bool(isAnother),
-      ], context: Self.context)
+      ])
     guard let id = ids.first else {
       throw .invalid(
         field: "ex-day", expected: "one without a \(terms.kind.rawValue) of \(symbol) so far")
@@ -118,7 +118,7 @@ package struct CorporateActionTable {
   /// Takes one back: it is not booked any more, and what was booked is reversed by the broker.
   /// - Throws: `invalid` where there is none of the number, or it was taken back; `store`.
   package func withdraw(_ id: Int64) throws(AppStoreError) {
-    let rows = try connection.write(Self.withdraw, with: [.int64(id)], context: Self.context)
+    let rows = try write(Self.withdraw, with: [.int64(id)])
     if rows == 0 {
       throw .invalid(field: "id", expected: "the number of an action that is not withdrawn")
     }
@@ -163,8 +163,8 @@ package struct CorporateActionTable {
   /// In the order in which they were posted.
   /// - Parameter isUnfinished: only those of which something is left to do.
   package func all(isUnfinished: Bool = false) throws(AppStoreError) -> [CorporateAction] {
-    return try connection.read(Self.readAll, with: [.bool(isUnfinished)], context: Self.context) {
-      (row) throws(StoreError) in try row.corporateAction()
+    return try read(Self.readAll, with: [.bool(isUnfinished)]) { (row) throws(StoreError) in
+      try row.corporateAction()
     }
   }
 }
@@ -199,9 +199,7 @@ extension BrokerTable {
   package func postings(
     ofAction id: Int64
   ) throws(AppStoreError) -> [CorporateActionPosting] {
-    return try connection.read(
-      Self.readPostings, with: [.int64(id)], context: CorporateActionTable.context
-    ) { (row) throws(StoreError) in
+    return try read(Self.readPostings, with: [.int64(id)]) { (row) throws(StoreError) in
       CorporateActionPosting(
         accountID: try row.int64(), sequence: try row.int64(), amount: try row.numeric())
     }
@@ -228,10 +226,9 @@ extension BrokerTable {
   package func holders(
     of symbol: Symbol, before day: TradingDay
   ) throws(AppStoreError) -> [Int64: ExactDecimal] {
-    let rows = try connection.read(
-      Self.readHolders, with: [.text(symbol.description), .day(day)],
-      context: CorporateActionTable.context
-    ) { (row) throws(StoreError) in (try row.int64(), try row.numeric()) }
+    let rows = try read(Self.readHolders, with: [.text(symbol.description), .day(day)]) {
+      (row) throws(StoreError) in (try row.int64(), try row.numeric())
+    }
     return Dictionary(uniqueKeysWithValues: rows)
   }
 }

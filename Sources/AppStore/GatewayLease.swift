@@ -9,10 +9,10 @@ import Postgres
 /// Who waits counts by its own steady clock how long no beat came: a holder that is frozen keeps
 /// its session, and the server's clock may be set. What a holder commits asks for its term first,
 /// so that one that wakes commits nothing once another has taken the lease.
-package struct GatewayLease {
+package struct GatewayLease: AppTable {
   package enum Role: String, Sendable { case broker, webhooks }
 
-  private let connection: AppConnection
+  let connection: AppConnection
   private let role: Role
   /// The newest beat of another holder, and when it was first seen.
   private var seen: (term: Int64, beat: Int64, at: Int64)?
@@ -20,7 +20,7 @@ package struct GatewayLease {
   /// nil while another gateway has it.
   package private(set) var term: Int64?
 
-  private static let context = "lease"
+  static let context = "lease"
   /// Another gateway executes within 15 s of the last beat: this, two looks, and what it reads.
   package static let silenceMillisecondsMax: Int64 = 8_000
   package static let beatMilliseconds: Int64 = 3_000
@@ -67,9 +67,7 @@ package struct GatewayLease {
   ///   - holder: for people.
   ///   - now: of a steady clock, in milliseconds.
   package mutating func take(holder: String, at now: Int64) throws(AppStoreError) -> Bool {
-    let found = try connection.read(
-      Self.look, with: [.text(role.rawValue)], context: Self.context
-    ) { (row) throws(StoreError) in
+    let found = try read(Self.look, with: [.text(role.rawValue)]) { (row) throws(StoreError) in
       (term: try row.int64(), beat: try row.int64(), isAlive: try row.bool())
     }
     guard let found = found.first else { return false }
@@ -80,9 +78,8 @@ package struct GatewayLease {
       }
       if now - seen.at < Self.silenceMillisecondsMax { return false }
     }
-    term = try connection.numbers(
-      Self.takeOver, with: [.text(role.rawValue), .int64(found.term), .text(holder)],
-      context: Self.context
+    term = try numbers(
+      Self.takeOver, with: [.text(role.rawValue), .int64(found.term), .text(holder)]
     ).first
     (seen, beatAt) = (nil, now)
     return term != nil
@@ -101,8 +98,7 @@ package struct GatewayLease {
   /// - Throws: `termIsOver` if another has the lease; `store`.
   package mutating func beat(at now: Int64) throws(AppStoreError) {
     guard let term, abs(now - beatAt) >= Self.beatMilliseconds else { return }
-    let beats = try connection.numbers(
-      Self.beat, with: [.text(role.rawValue), .int64(term)], context: Self.context)
+    let beats = try numbers(Self.beat, with: [.text(role.rawValue), .int64(term)])
     if beats.isEmpty { throw .termIsOver(term) }
     beatAt = now
   }
@@ -122,8 +118,8 @@ package struct GatewayLease {
   static func fence(
     _ role: Role, term: Int64, over connection: AppConnection
   ) throws(AppStoreError) {
-    let beats = try connection.numbers(
-      Self.fence, with: [.text(role.rawValue), .int64(term)], context: context)
+    let beats = try Self(role, over: connection).numbers(
+      Self.fence, with: [.text(role.rawValue), .int64(term)])
     if beats.isEmpty { throw .termIsOver(term) }
   }
 }

@@ -46,9 +46,9 @@ package struct AccountOpening: Sendable, Hashable {
 
 /// Holdings of accounts, read from the ledger: every share that an account has came out of its
 /// book `market` of the symbol, so that book's entries are all that ever changed the holding.
-package struct HoldingTable {
-  private let connection: AppConnection
-  private static let context = "holdings"
+package struct HoldingTable: AppTable {
+  let connection: AppConnection
+  static let context = "holdings"
 
   /// Two years of an account that changes 200 holdings a day.
   package static let balancesMax = 100_000
@@ -124,11 +124,9 @@ package struct HoldingTable {
   ) throws(AppStoreError) -> [HoldingRecord] {
     if days.isEmpty { return [] }
     let asked = days.sorted { $0.key < $1.key }
-    return try connection.read(
+    return try read(
       Self.readHoldings,
-      with: [
-        .int64(account), .texts(asked.map(\.key.description)), .days(asked.map(\.value)),
-      ], context: Self.context
+      with: [.int64(account), .texts(asked.map(\.key.description)), .days(asked.map(\.value))]
     ) { (row) throws(StoreError) in
       HoldingRecord(
         symbol: try row.symbol(), quantity: try row.numeric(), bought: try row.numeric(),
@@ -155,11 +153,11 @@ package struct HoldingTable {
     _ triggers: PriceTriggers, of symbol: Symbol, in account: Int64
   ) throws(AppStoreError) {
     try triggers.validate()
-    try connection.write(
+    try write(
       Self.putTriggers,
       with: [
         .int64(account), .text(symbol.description), .numeric(triggers.low), .numeric(triggers.high),
-      ], context: Self.context)
+      ])
   }
 
   // MARK: Days
@@ -205,9 +203,9 @@ package struct HoldingTable {
   package func opening(
     of account: Int64, on day: TradingDay
   ) throws(AppStoreError) -> AccountOpening {
-    let symbols = try connection.read(
-      Self.readBooked, with: [.int64(account), .day(day)], context: Self.context
-    ) { (row) throws(StoreError) in try row.symbol() }
+    let symbols = try read(Self.readBooked, with: [.int64(account), .day(day)]) {
+      (row) throws(StoreError) in try row.symbol()
+    }
     return AccountOpening(
       day: day, balances: try balances(Self.readOpening, of: account, on: [day]),
       booked: Set(symbols))
@@ -224,9 +222,9 @@ package struct HoldingTable {
 
   /// Of an account's first posting; nil: there is none.
   package func firstDay(of account: Int64) throws(AppStoreError) -> TradingDay? {
-    try connection.read(
-      Self.readFirstDay, with: [.int64(account)], context: Self.context
-    ) { (row) throws(StoreError) in try row.day() }.first
+    try read(Self.readFirstDay, with: [.int64(account)]) { (row) throws(StoreError) in
+      try row.day()
+    }.first
   }
 
   private static let readDays = Statement(
@@ -257,9 +255,8 @@ package struct HoldingTable {
   private func balances(
     _ statement: Statement, of account: Int64, on days: [TradingDay]
   ) throws(AppStoreError) -> [DayBalance] {
-    try connection.read(
-      statement, with: [.int64(account)] + days.map(SQLParameter.day), context: Self.context
-    ) { (row) throws(StoreError) in
+    try read(statement, with: [.int64(account)] + days.map(SQLParameter.day)) {
+      (row) throws(StoreError) in
       let (day, unit) = (try row.day(), try row.text())
       guard let unit = LedgerUnit(text: unit) else { throw row.malformed() }
       return DayBalance(

@@ -35,9 +35,9 @@ package struct HistoryOrder: Sendable {
 }
 
 /// Everything that is stored of accounts, for who derives it again.
-package struct LedgerHistory {
-  private let connection: AppConnection
-  private static let context = "verify"
+package struct LedgerHistory: AppTable {
+  let connection: AppConnection
+  static let context = "verify"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -45,7 +45,7 @@ package struct LedgerHistory {
     name: "history_accounts", sql: "select id from account order by id")
 
   package func accounts() throws(AppStoreError) -> [Int64] {
-    try connection.numbers(Self.readAccounts, context: Self.context)
+    try numbers(Self.readAccounts)
   }
 
   private static let readPostings = Statement(
@@ -81,9 +81,7 @@ package struct LedgerHistory {
   }
 
   private func postings(of account: Int64) throws(AppStoreError) -> [HistoryPosting] {
-    let entries = try connection.read(
-      Self.readEntries, with: [.int64(account)], context: Self.context
-    ) { (row) throws(StoreError) in
+    let entries = try read(Self.readEntries, with: [.int64(account)]) { (row) throws(StoreError) in
       (
         try row.int64(),
         LedgerEntry(
@@ -91,9 +89,9 @@ package struct LedgerHistory {
       )
     }
     let ofPosting = Dictionary(grouping: entries, by: \.0)
-    var postings = try connection.read(
-      Self.readPostings, with: [.int64(account)], context: Self.context
-    ) { (row) throws(StoreError) in try row.historyPosting() }
+    var postings = try read(Self.readPostings, with: [.int64(account)]) {
+      (row) throws(StoreError) in try row.historyPosting()
+    }
     for index in postings.indices {
       postings[index].entries = ofPosting[postings[index].sequence]?.map(\.1) ?? []
     }
@@ -110,9 +108,7 @@ package struct LedgerHistory {
       """)
 
   private func orders(of account: Int64) throws(AppStoreError) -> [HistoryOrder] {
-    try connection.read(
-      Self.readOrders, with: [.int64(account)], context: Self.context
-    ) { (row) throws(StoreError) in
+    try read(Self.readOrders, with: [.int64(account)]) { (row) throws(StoreError) in
       HistoryOrder(
         ledger: try row.ledgerOrder(), state: try row.named(\OrderState.name),
         body: try row.optionalText())

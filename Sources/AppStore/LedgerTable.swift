@@ -32,9 +32,9 @@ package struct LogFilter: Sendable, Hashable {
 }
 
 /// Accounts, and what is in their books. Only `BrokerTable` changes these.
-package struct LedgerTable {
-  private let connection: AppConnection
-  private static let context = "ledger"
+package struct LedgerTable: AppTable {
+  let connection: AppConnection
+  static let context = "ledger"
 
   package static let nameCharactersMax = 64
   package static let logRowsMax = 500
@@ -55,16 +55,10 @@ package struct LedgerTable {
   package func create(
     userID: Int64, name: String, market: String, currency: String
   ) throws(AppStoreError) -> Int64 {
-    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
-    guard (1...Self.nameCharactersMax).contains(name.unicodeScalars.count), isPlain else {
-      throw .invalid(
-        field: "name",
-        expected: "1 to \(Self.nameCharactersMax) characters without control characters")
-    }
+    try requireName(name, charactersMax: Self.nameCharactersMax)
     do throws(AppStoreError) {
-      let ids = try connection.numbers(
-        Self.insertAccount, with: [.int64(userID), .text(name), .text(market), .text(currency)],
-        context: Self.context)
+      let ids = try numbers(
+        Self.insertAccount, with: [.int64(userID), .text(name), .text(market), .text(currency)])
       return ids.first ?? 0
     } catch {
       guard error.isViolation(of: "account_name_is_new") else { throw error }
@@ -87,9 +81,7 @@ package struct LedgerTable {
     of accounts: [Int64]
   ) throws(AppStoreError) -> [Int64: [Book: ExactDecimal]] {
     var balances: [Int64: [Book: ExactDecimal]] = [:]
-    let rows = try connection.read(
-      Self.readBooks, with: [.int64s(accounts)], context: Self.context
-    ) { (row) throws(StoreError) in
+    let rows = try read(Self.readBooks, with: [.int64s(accounts)]) { (row) throws(StoreError) in
       (account: try row.int64(), book: try row.ledgerBook(), balance: try row.numeric())
     }
     for row in rows { balances[row.account, default: [:]][row.book] = row.balance }
@@ -134,15 +126,12 @@ package struct LedgerTable {
     of accounts: [Int64], on day: TradingDay
   ) throws(AppStoreError) -> [Int64: AccountLedger] {
     let balances = try balances(of: accounts)
-    let heads = try connection.read(
-      Self.readHeads, with: [.int64s(accounts)], context: Self.context
-    ) {
-      (row) throws(StoreError) in
+    let heads = try read(Self.readHeads, with: [.int64s(accounts)]) { (row) throws(StoreError) in
       (account: try row.int64(), sequence: try row.int64(), day: try row.day())
     }
-    let orders = try connection.read(
-      Self.readOrders, with: [.int64s(accounts)], context: Self.context
-    ) { (row) throws(StoreError) in try row.ledgerOrder() }
+    let orders = try read(Self.readOrders, with: [.int64s(accounts)]) { (row) throws(StoreError) in
+      try row.ledgerOrder()
+    }
     let openOrders = Dictionary(grouping: orders, by: \.placed.account)
     var ledgers: [Int64: AccountLedger] = [:]
     for account in accounts {
@@ -181,12 +170,12 @@ package struct LedgerTable {
   package func transactionLog(
     of account: Int64, filter: LogFilter = LogFilter(), behind end: Int64? = nil, limit: Int
   ) throws(AppStoreError) -> [TransactionLogRow] {
-    try connection.read(
+    try read(
       filter.isOldestFirst ? Self.readOldest : Self.readNewest,
       with: [
         .int64(account), .int64(end), .int64(Int64(min(limit, Self.logRowsMax))),
         .texts(filter.kinds), .timestamp(filter.after), .timestamp(filter.until),
-      ], context: Self.context
+      ]
     ) { (row) throws(StoreError) in
       TransactionLogRow(
         sequence: try row.int64(), at: try row.timestamp(), kind: try row.text(),

@@ -4,9 +4,9 @@ import Postgres
 
 /// What evaluators read and write. A write is one transaction under the lock of `alert_cursor`:
 /// of several gateways that saw the same, the first writes and the others find it written.
-package struct NoticeTable {
-  private let connection: AppConnection
-  private static let context = "notices"
+package struct NoticeTable: AppTable {
+  let connection: AppConnection
+  static let context = "notices"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -53,7 +53,7 @@ package struct NoticeTable {
 
   /// - Parameter day: firings of days before it are neither withdrawn nor looked for again.
   package func book(from day: TradingDay) throws(AppStoreError) -> AlertBook {
-    let (alerts, firings) = try read(nil, from: day)
+    let (alerts, firings) = try load(nil, from: day)
     return AlertBook(alerts: alerts, firings: firings)
   }
 
@@ -61,21 +61,20 @@ package struct NoticeTable {
   package func part(
     of ids: Set<Int64>, from day: TradingDay
   ) throws(AppStoreError) -> AlertBook.Part {
-    let (alerts, firings) = try read(ids.sorted(), from: day)
+    let (alerts, firings) = try load(ids.sorted(), from: day)
     return AlertBook.Part(ids: ids, alerts: alerts, firings: firings)
   }
 
   /// - Parameter ids: of alerts; nil: all.
-  private func read(
+  private func load(
     _ ids: [Int64]?, from day: TradingDay
   ) throws(AppStoreError) -> (alerts: [Alert], firings: [AlertFiring]) {
     let some: [SQLParameter] = ids.map { [.int64s($0)] } ?? []
-    let alerts = try connection.read(
-      ids == nil ? Self.readAllArmed : Self.readArmedOf, with: some, context: Self.context
-    ) { (row) throws(StoreError) in try row.alert() }
-    let firings = try connection.read(
-      ids == nil ? Self.readAllFirings : Self.readFiringsOf, with: [.day(day)] + some,
-      context: Self.context
+    let alerts = try read(ids == nil ? Self.readAllArmed : Self.readArmedOf, with: some) {
+      (row) throws(StoreError) in try row.alert()
+    }
+    let firings = try read(
+      ids == nil ? Self.readAllFirings : Self.readFiringsOf, with: [.day(day)] + some
     ) { (row) throws(StoreError) in try row.firing() }
     return (alerts, firings)
   }
@@ -89,7 +88,7 @@ package struct NoticeTable {
 
   /// Days before it were examined by some gateway; nil: none was yet.
   package func examinedDay() throws(AppStoreError) -> TradingDay? {
-    try connection.read(Self.readCursor, context: Self.context) { (row) throws(StoreError) in
+    try read(Self.readCursor) { (row) throws(StoreError) in
       try row.optionalDay()
     }.first ?? nil
   }
@@ -104,7 +103,7 @@ package struct NoticeTable {
       """)
 
   package func examined(before day: TradingDay) throws(AppStoreError) {
-    try connection.write(Self.moveCursor, with: [.day(day)], context: Self.context)
+    try write(Self.moveCursor, with: [.day(day)])
   }
 
   // MARK: Writing
@@ -137,7 +136,7 @@ package struct NoticeTable {
 
   private func writeAtOnce(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      _ = try connection.read(Self.lock, context: Self.context) { (_) throws(StoreError) in () }
+      _ = try read(Self.lock) { (_) throws(StoreError) in () }
       let withdrawn = try withdraw(notices)
       return try fire(notices) + withdrawn
     }
@@ -260,7 +259,7 @@ package struct NoticeTable {
 
   private func count(_ statement: Statement, of rows: TextColumns) throws(AppStoreError) -> Int {
     if rows.count == 0 { return 0 }
-    let counts = try connection.numbers(statement, with: rows.parameters, context: Self.context)
+    let counts = try numbers(statement, with: rows.parameters)
     return Int(counts.first ?? 0)
   }
 }

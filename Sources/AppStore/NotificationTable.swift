@@ -37,9 +37,9 @@ package struct AlertNotification: Sendable, Hashable {
 }
 
 /// Notifications: of one user, and of all for those who pass them on.
-package struct NotificationTable {
-  private let connection: AppConnection
-  private static let context = "notifications"
+package struct NotificationTable: AppTable {
+  let connection: AppConnection
+  static let context = "notifications"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -83,7 +83,7 @@ package struct NotificationTable {
       """)
 
   package func unreadCount(of userID: Int64) throws(AppStoreError) -> Int64 {
-    return try connection.numbers(Self.countUnread, with: [.int64(userID)], context: Self.context)
+    return try numbers(Self.countUnread, with: [.int64(userID)])
       .first ?? 0
   }
 
@@ -104,8 +104,8 @@ package struct NotificationTable {
   private func notifications(
     _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [InboxItem] {
-    try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.notification()
+    try read(statement, with: parameters) { (row) throws(StoreError) in
+      try row.notification()
     }
   }
 
@@ -160,7 +160,7 @@ package struct NotificationTable {
   private func change(
     _ statement: Statement, _ id: Int64, of userID: Int64
   ) throws(AppStoreError) {
-    try connection.write(statement, with: [.int64(userID), .int64(id)], context: Self.context)
+    try write(statement, with: [.int64(userID), .int64(id)])
   }
 }
 

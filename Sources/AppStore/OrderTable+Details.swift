@@ -26,9 +26,7 @@ extension OrderTable {
 
   /// Of an order, oldest first.
   package func fills(of order: Int64) throws(AppStoreError) -> [FillRecord] {
-    return try connection.read(
-      Self.readFills, with: [.int64(userID), .int64(order)], context: Self.context
-    ) {
+    return try read(Self.readFills, with: [.int64(userID), .int64(order)]) {
       (row) throws(StoreError) in
       FillRecord(
         orderID: try row.int64(), sequence: try row.int32(), postingSequence: try row.int64(),
@@ -57,9 +55,7 @@ extension OrderTable {
 
   /// What happened to an order, oldest first.
   package func events(of order: Int64) throws(AppStoreError) -> [OrderEventRecord] {
-    return try connection.read(
-      Self.readEvents, with: [.int64(userID), .int64(order)], context: Self.context
-    ) {
+    return try read(Self.readEvents, with: [.int64(userID), .int64(order)]) {
       (row) throws(StoreError) in
       OrderEventRecord(sequence: try row.int32(), kind: try row.text(), at: try row.timestamp())
     }
@@ -120,8 +116,7 @@ extension OrderTable {
   private func purchases(
     _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [QueuePurchaseRecord] {
-    try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    try read(statement, with: parameters) { (row) throws(StoreError) in
       let (id, account, symbol) = (try row.int64(), try row.int64(), try row.symbol())
       let (quantity, trigger) = (try row.numeric(), try row.text())
       guard let terms = PurchaseTerms(text: trigger) else { throw row.malformed() }

@@ -4,7 +4,7 @@ import Postgres
 
 /// Orders of one user's accounts, to be read. Each statement takes a page by an index first, and
 /// joins to that.
-package struct OrderTable {
+package struct OrderTable: AppTable {
   let connection: AppConnection
   let userID: Int64
   static let context = "orders"
@@ -23,7 +23,7 @@ package struct OrderTable {
   /// The number of the order in `CommandRequest.text` of a replacement. An index has it so.
   private static let replaced = "'^replace order=([0-9]+)'"
 
-  private static func read(_ name: String, page: String, order: String = "desc") -> Statement {
+  private static func query(_ name: String, page: String, order: String = "desc") -> Statement {
     Statement(
       name: name,
       sql: """
@@ -76,14 +76,14 @@ package struct OrderTable {
 
   private static let ofUser = "(select id from account where user_id = $1::bigint)"
 
-  private static let readSome = read(
+  private static let readSome = query(
     "read_paper_orders",
     page: """
       where o.id = any ($2::bigint[])
         and o.account_id in \(ofUser)
       """)
 
-  private static let readAny = read(
+  private static let readAny = query(
     "read_paper_orders_of_all", page: "where o.id = any ($1::bigint[])")
 
   /// Of any users, for who passes on to each what is that user's.
@@ -95,7 +95,7 @@ package struct OrderTable {
     }
   }
 
-  private static let readByKey = read(
+  private static let readByKey = query(
     "read_paper_order_by_key",
     page: """
       join command c on c.id = o.command_id
@@ -170,8 +170,7 @@ package struct OrderTable {
 
   /// How many there are; `countMax` at most.
   package func count(of account: Int64, filter: OrderFilter) throws(AppStoreError) -> Int {
-    let counts = try connection.numbers(
-      Self.countAll, with: parameters(account, filter: filter), context: Self.context)
+    let counts = try numbers(Self.countAll, with: parameters(account, filter: filter))
     return Int(counts.first ?? 0)
   }
 
@@ -186,14 +185,14 @@ package struct OrderTable {
   private func orders(
     _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [OrderRecord] {
-    try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in try row.orderRecord()
+    try read(statement, with: parameters) { (row) throws(StoreError) in
+      try row.orderRecord()
     }
   }
 }
 
 extension PostgresRow {
-  /// The columns of `OrderTable.read`.
+  /// The columns of `OrderTable.query`.
   fileprivate mutating func orderRecord() throws(StoreError) -> OrderRecord {
     let (id, account, symbol) = (try int64(), try int64(), try symbol())
     let (side, kind, force) = (

@@ -51,9 +51,9 @@ package struct RefusedOrder: Sendable, Hashable {
 }
 
 /// The outbox: what streams of a user pass on, for those who read it in order.
-package struct OutboxTable {
-  private let connection: AppConnection
-  private static let context = "outbox"
+package struct OutboxTable: AppTable {
+  let connection: AppConnection
+  static let context = "outbox"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -71,7 +71,7 @@ package struct OutboxTable {
 
   /// The newest id; 0: there is none.
   package func last() throws(AppStoreError) -> Int64 {
-    try connection.numbers(Self.readLast, context: Self.context).first ?? 0
+    try numbers(Self.readLast).first ?? 0
   }
 
   private static let readNew = Statement(
@@ -119,16 +119,15 @@ package struct OutboxTable {
   package func end(
     of userID: Int64
   ) throws(AppStoreError) -> (number: Int64, epoch: Int64) {
-    return try connection.read(Self.readLastOfUser, with: [.int64(userID)], context: Self.context) {
-      (row) throws(StoreError) in (try row.int64(), try row.int64())
+    return try read(Self.readLastOfUser, with: [.int64(userID)]) { (row) throws(StoreError) in
+      (try row.int64(), try row.int64())
     }.first ?? (0, 0)
   }
 
   private func rows(
     _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [OutboxRow] {
-    try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    try read(statement, with: parameters) { (row) throws(StoreError) in
       let (id, userID, number) = (try row.int64(), try row.int64(), try row.int64())
       let epoch = try row.int64()
       let (kind, thing, part) = (try row.text(), try row.int64(), try row.optionalInt32())
@@ -182,9 +181,8 @@ package struct OutboxTable {
     var recordOfRow: [Int64: OrderRecord] = [:]
     for (row, order) in orderOfRow { recordOfRow[row] = orders[order] }
     var updates: [Int64: OrderUpdate] = [:]
-    let found = try connection.read(
-      Self.readEvents, with: [.int64s(orderOfRow.map(\.row))], context: Self.context
-    ) { (row) throws(StoreError) in
+    let found = try read(Self.readEvents, with: [.int64s(orderOfRow.map(\.row))]) {
+      (row) throws(StoreError) in
       (
         id: try row.int64(), kind: try row.text(), at: try row.timestamp(),
         isMain: try row.bool(), fill: try row.updateFill()
@@ -215,9 +213,7 @@ package struct OutboxTable {
   package func refusals(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: RefusedOrder] {
     let ids = rows.filter { if case .refusal = $0.content { true } else { false } }.map(\.id)
     if ids.isEmpty { return [:] }
-    let found = try connection.read(
-      Self.readRefusals, with: [.int64s(ids)], context: Self.context
-    ) { (row) throws(StoreError) in
+    let found = try read(Self.readRefusals, with: [.int64s(ids)]) { (row) throws(StoreError) in
       (try row.int64(), try row.refusedOrder())
     }
     var refusals: [Int64: RefusedOrder] = [:]

@@ -2,10 +2,10 @@ import Market
 import Postgres
 
 /// The preferences of users: one JSON object each, which only apps understand.
-package struct PreferenceTable {
-  private let connection: AppConnection
+package struct PreferenceTable: AppTable {
+  let connection: AppConnection
   private let userID: Int64
-  private static let context = "preferences"
+  static let context = "preferences"
 
   /// As the schema's check has it.
   package static let bytesMax = 16_384
@@ -25,13 +25,13 @@ package struct PreferenceTable {
 
   /// As JSON text; an empty object where none are stored.
   package func value() throws(AppStoreError) -> String {
-    let rows = try connection.read(Self.readValue, with: [.int64(userID)], context: Self.context) {
-      (row) throws(StoreError) in try row.text()
+    let rows = try read(Self.readValue, with: [.int64(userID)]) { (row) throws(StoreError) in
+      try row.text()
     }
     return rows.first ?? "{}"
   }
 
-  private static let write = Statement(
+  private static let upsert = Statement(
     name: "write_preference",
     sql: """
       insert into preference (user_id, value)
@@ -55,8 +55,7 @@ package struct PreferenceTable {
       throw problem
     }
     do throws(AppStoreError) {
-      try connection.write(
-        Self.write, with: [.int64(userID), .text(json), .bool(merging)], context: Self.context)
+      try write(Self.upsert, with: [.int64(userID), .text(json), .bool(merging)])
     } catch {
       guard case .store(let cause) = error, let state = cause.sqlState else { throw error }
       // The table's check: stored text has blanks that were not sent.

@@ -3,9 +3,9 @@ import Postgres
 
 /// Funds whose shares may be sold on the day of their purchase, as an operator listed them: no code
 /// and no name shows it. The broker reads the list when it begins to lead, and when a day begins.
-package struct SameDayFundTable {
-  private let connection: AppConnection
-  private static let context = "same-day funds"
+package struct SameDayFundTable: AppTable {
+  let connection: AppConnection
+  static let context = "same-day funds"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -20,8 +20,7 @@ package struct SameDayFundTable {
 
   /// Adds one, or changes the day of one that is there.
   package func put(_ symbol: Symbol, from day: TradingDay) throws(AppStoreError) {
-    try connection.write(
-      Self.put, with: [.text(symbol.description), .day(day)], context: Self.context)
+    try write(Self.put, with: [.text(symbol.description), .day(day)])
   }
 
   private static let delete = Statement(
@@ -33,8 +32,7 @@ package struct SameDayFundTable {
 
   /// - Throws: `invalid` of one that is not there, `store`.
   package func remove(_ symbol: Symbol) throws(AppStoreError) {
-    let rows = try connection.write(
-      Self.delete, with: [.text(symbol.description)], context: Self.context)
+    let rows = try write(Self.delete, with: [.text(symbol.description)])
     if rows == 0 { throw .invalid(field: "symbol", expected: "a fund that is on the list") }
   }
 
@@ -47,8 +45,8 @@ package struct SameDayFundTable {
 
   /// The first day of each.
   package func all() throws(AppStoreError) -> [Symbol: TradingDay] {
-    let rows = try connection.read(Self.readAll, context: Self.context) {
-      (row) throws(StoreError) in (try row.symbol(), try row.day())
+    let rows = try read(Self.readAll) { (row) throws(StoreError) in
+      (try row.symbol(), try row.day())
     }
     return Dictionary(uniqueKeysWithValues: rows)
   }

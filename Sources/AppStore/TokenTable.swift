@@ -2,9 +2,9 @@ import Market
 import Postgres
 
 /// Tokens in the database: made, listed, revoked, and read whole by every gateway.
-package struct TokenTable {
-  private let connection: AppConnection
-  private static let context = "tokens"
+package struct TokenTable: AppTable {
+  let connection: AppConnection
+  static let context = "tokens"
 
   /// In force at a time. A gateway keeps them all: 100,000 are some 15 MB.
   package static let tokensMax = 100_000
@@ -53,10 +53,10 @@ package struct TokenTable {
     }
     if scopes.isEmpty { throw .invalid(field: "scopes", expected: "at least one") }
     return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      let inForce = try connection.numbers(Self.count, context: Self.context)
+      let inForce = try numbers(Self.count)
       if inForce.first ?? 0 >= Self.tokensMax { throw .tooManyTokens(limit: Self.tokensMax) }
       let userID = try only(
-        try connection.numbers(Self.makeUser, with: [.text(user)], context: Self.context))
+        try numbers(Self.makeUser, with: [.text(user)]))
       let parameters: [SQLParameter] = [
         .int64(userID), .text(name), .texts(scopes.map(\.rawValue).sorted()),
         .bytes(secret.digest.bytes), .timestamp(expiresAt),
@@ -121,7 +121,7 @@ package struct TokenTable {
   /// Every gateway refuses it from then on; once more changes nothing.
   /// - Throws: `unknownToken`, `store`.
   package func revoke(_ id: Int64) throws(AppStoreError) {
-    let rows = try connection.write(Self.revoke, with: [.int64(id)], context: Self.context)
+    let rows = try write(Self.revoke, with: [.int64(id)])
     if rows == 0 { throw .unknownToken(id) }
   }
 
@@ -137,14 +137,7 @@ package struct TokenTable {
   /// Notes that they were used on a day.
   package func use(_ ids: Set<Int64>, on day: TradingDay) throws(AppStoreError) {
     if ids.isEmpty { return }
-    try connection.write(Self.use, with: [.int64s(ids.sorted()), .day(day)], context: Self.context)
-  }
-
-  private func read<Value>(
-    _ statement: Statement, with parameters: [SQLParameter] = [],
-    decode: (inout PostgresRow) throws(StoreError) -> Value
-  ) throws(AppStoreError) -> [Value] {
-    try connection.read(statement, with: parameters, context: Self.context, decode: decode)
+    try write(Self.use, with: [.int64s(ids.sorted()), .day(day)])
   }
 
   private func only<Value>(_ values: [Value]) throws(AppStoreError) -> Value {

@@ -3,10 +3,10 @@ import Postgres
 
 /// Watchlists of one user in the database. Changes of one user wait for each other, so that places
 /// are counted from 0 without gaps, however many devices write at once.
-package struct WatchlistTable {
-  private let connection: AppConnection
+package struct WatchlistTable: AppTable {
+  let connection: AppConnection
   private let userID: Int64
-  private static let context = "watchlists"
+  static let context = "watchlists"
 
   /// As the schema's checks have it.
   package static let listsMax = 100
@@ -42,9 +42,7 @@ package struct WatchlistTable {
   /// - Parameter id: nil for all of the user; else that one, if it is there.
   package func dated(_ id: Int64? = nil) throws(AppStoreError) -> [DatedWatchlist] {
     var lists: [DatedWatchlist] = []
-    let rows = try connection.read(
-      Self.readAll, with: [.int64(userID), .int64(id)], context: Self.context
-    ) {
+    let rows = try read(Self.readAll, with: [.int64(userID), .int64(id)]) {
       (row) throws(StoreError) in
       (
         id: try row.int64(), name: try row.text(), createdAt: try row.timestamp(),
@@ -84,7 +82,7 @@ package struct WatchlistTable {
   package func create(
     named name: String, with entries: [WatchlistEntry] = []
   ) throws(AppStoreError) -> Watchlist {
-    try validate(name: name)
+    try requireName(name, charactersMax: Self.nameCharactersMax)
     try validate(entries)
     return try changing { () throws(AppStoreError) in
       var list = Watchlist(id: try insert(named: name), name: name)
@@ -95,9 +93,7 @@ package struct WatchlistTable {
 
   private func insert(named name: String) throws(AppStoreError) -> Int64 {
     do throws(AppStoreError) {
-      return try connection.numbers(
-        Self.insert, with: [.int64(userID), .text(name)], context: Self.context
-      ).first ?? 0
+      return try numbers(Self.insert, with: [.int64(userID), .text(name)]).first ?? 0
     } catch {
       throw named(error, name: name)
     }
@@ -116,10 +112,9 @@ package struct WatchlistTable {
 
   /// - Throws: `unknownWatchlist`, `nameTaken`, `invalid`, `store`.
   package func rename(_ id: Int64, to name: String) throws(AppStoreError) {
-    try validate(name: name)
+    try requireName(name, charactersMax: Self.nameCharactersMax)
     do throws(AppStoreError) {
-      let rows = try connection.write(
-        Self.rename, with: place(of: id) + [.text(name)], context: Self.context)
+      let rows = try write(Self.rename, with: place(of: id) + [.text(name)])
       if rows == 0 { throw .unknownWatchlist(id) }
     } catch {
       throw named(error, name: name)
@@ -159,7 +154,7 @@ package struct WatchlistTable {
   /// With its items; one that is not there is no fault.
   package func delete(_ id: Int64) throws(AppStoreError) {
     try changing { () throws(AppStoreError) in
-      try connection.write(Self.delete, with: place(of: id), context: Self.context)
+      try write(Self.delete, with: place(of: id))
     }
   }
 
@@ -199,12 +194,12 @@ package struct WatchlistTable {
     if !list.contains(item.symbol), list.items.count >= Self.symbolsMax {
       throw .tooManySymbols(limit: Self.symbolsMax)
     }
-    try connection.write(
+    try write(
       Self.upsert,
       with: [
         .int64(list.id), .text(item.symbol.description), .numeric(item.triggers.low),
         .numeric(item.triggers.high),
-      ], context: Self.context)
+      ])
     try touch(list.id)
   }
 
@@ -228,8 +223,7 @@ package struct WatchlistTable {
   package func remove(_ symbol: Symbol, from id: Int64) throws(AppStoreError) {
     try changing(id) { (list) throws(AppStoreError) in
       guard list.contains(symbol) else { return }
-      try connection.write(
-        Self.remove, with: [.int64(id), .text(symbol.description)], context: Self.context)
+      try write(Self.remove, with: [.int64(id), .text(symbol.description)])
       try touch(id)
     }
   }
@@ -274,13 +268,13 @@ package struct WatchlistTable {
       WatchlistItem(
         symbol: entry.symbol, triggers: entry.triggers ?? before[entry.symbol] ?? PriceTriggers())
     }
-    try connection.write(Self.clear, with: [.int64(list.id)], context: Self.context)
-    try connection.write(
+    try write(Self.clear, with: [.int64(list.id)])
+    try write(
       Self.fill,
       with: [
         .int64(list.id), .texts(items.map(\.symbol.description)),
         .texts(items.map { $0.triggers.low.text }), .texts(items.map { $0.triggers.high.text }),
-      ], context: Self.context)
+      ])
     try touch(list.id)
     return items
   }
@@ -297,7 +291,7 @@ package struct WatchlistTable {
       """)
 
   private func touch(_ id: Int64) throws(AppStoreError) {
-    try connection.write(Self.touchOne, with: place(of: id), context: Self.context)
+    try write(Self.touchOne, with: place(of: id))
   }
 
   @discardableResult
@@ -314,15 +308,6 @@ package struct WatchlistTable {
   }
 
   private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
-
-  private func validate(name: String) throws(AppStoreError) {
-    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
-    guard (1...Self.nameCharactersMax).contains(name.unicodeScalars.count), isPlain else {
-      throw .invalid(
-        field: "name",
-        expected: "1 to \(Self.nameCharactersMax) characters without control characters")
-    }
-  }
 
   private func validate(_ entries: [WatchlistEntry]) throws(AppStoreError) {
     if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }

@@ -43,9 +43,9 @@ package struct DeliveryOutcome: Sendable {
 }
 
 /// What all webhooks wait for, for the gateway that delivers.
-package struct WebhookQueue {
-  private let connection: AppConnection
-  private static let context = "webhooks"
+package struct WebhookQueue: AppTable {
+  let connection: AppConnection
+  static let context = "webhooks"
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
@@ -85,9 +85,7 @@ package struct WebhookQueue {
     limit: Int32
   ) throws(AppStoreError) -> (deliveries: [PendingDelivery], oldestSeconds: Int64) {
     var oldestSeconds: Int64 = 0
-    let deliveries = try connection.read(
-      Self.readPending, with: [.int32(limit)], context: Self.context
-    ) { (row) throws(StoreError) in
+    let deliveries = try read(Self.readPending, with: [.int32(limit)]) { (row) throws(StoreError) in
       oldestSeconds = try row.int64()
       let (id, url, secret) = (try row.int64(), try row.text(), try row.bytes())
       let (failures, wait) = (try row.int32(), try row.int64())
@@ -151,14 +149,14 @@ package struct WebhookQueue {
     let delivery = outcome.delivery
     let place: [SQLParameter] = [.int64(delivery.webhookID), .int64(delivery.notification.id)]
     guard let failure = outcome.failure else {
-      try connection.write(Self.recordDelivered, with: place, context: Self.context)
+      try write(Self.recordDelivered, with: place)
       return
     }
-    try connection.write(
+    try write(
       Self.recordFailed,
       with: place + [
         .text(delivery.url), .int64(failure.pauseMilliseconds), .text(failure.sentence),
         .bool(failure.isFinal),
-      ], context: Self.context)
+      ])
   }
 }

@@ -17,10 +17,10 @@ package struct Webhook: Sendable, Hashable {
 }
 
 /// Webhooks of one user in the database.
-package struct WebhookTable {
-  private let connection: AppConnection
+package struct WebhookTable: AppTable {
+  let connection: AppConnection
   private let userID: Int64
-  private static let context = "webhooks"
+  static let context = "webhooks"
 
   /// Of a user.
   package static let webhooksMax = 5
@@ -111,7 +111,7 @@ package struct WebhookTable {
 
   /// One that is not there is no fault.
   package func delete(_ id: Int64) throws(AppStoreError) {
-    try connection.write(Self.delete, with: place(of: id), context: Self.context)
+    try write(Self.delete, with: place(of: id))
   }
 
   private func validate(_ url: String) throws(AppStoreError) {
@@ -125,8 +125,7 @@ package struct WebhookTable {
   private func webhooks(
     _ statement: Statement, _ parameters: [SQLParameter]
   ) throws(AppStoreError) -> [Webhook] {
-    try connection.read(statement, with: parameters, context: Self.context) {
-      (row) throws(StoreError) in
+    try read(statement, with: parameters) { (row) throws(StoreError) in
       Webhook(
         id: try row.int64(), url: try row.text(), createdAt: try row.timestamp(),
         deliveredAt: try row.optionalTimestamp(), failures: try row.int32(),
