@@ -214,21 +214,20 @@ extension PostgresRow {
   mutating func alert() throws(StoreError) -> Alert {
     let (id, userID) = (try int64(), try int64())
     let (symbol, source) = (try optionalText().flatMap { Symbol($0) }, try text())
-    let (condition, threshold) = (try text(), try optionalNumeric())
-    let (repeats, revision, isArmed) = (try text(), try int32(), try bool())
+    return Alert(
+      id: id, userID: userID, symbol: symbol, source: source,
+      condition: try named(\AlertCondition.rawValue), threshold: try optionalNumeric(),
+      repeats: try named(\Alert.Repeats.rawValue), revision: try int32(), isArmed: try bool(),
+      arming: try arming())
+  }
+
+  private mutating func arming() throws(StoreError) -> AlertArming {
     var arming = AlertArming(at: try timestamp(), epoch: try int64(), seq: try int64())
     arming.day = try optionalDay()
     arming.high = try optionalNumeric()
     arming.low = try optionalNumeric()
     arming.last = try optionalNumeric()
     arming.volume = try optionalNumeric()
-    guard let condition = AlertCondition(rawValue: condition),
-      let repeats = Alert.Repeats(rawValue: repeats)
-    else {
-      throw StoreError(.malformed, message: "an alert of another version", context: "alerts")
-    }
-    return Alert(
-      id: id, userID: userID, symbol: symbol, source: source, condition: condition,
-      threshold: threshold, repeats: repeats, revision: revision, isArmed: isArmed, arming: arming)
+    return arming
   }
 }

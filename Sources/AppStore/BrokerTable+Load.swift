@@ -24,12 +24,6 @@ package struct BookedFill: Sendable, Hashable {
   package var orderID: Int64
   package var evidence: String
   package var posting: Posting
-
-  package init(orderID: Int64, evidence: String, posting: Posting) {
-    self.orderID = orderID
-    self.evidence = evidence
-    self.posting = posting
-  }
 }
 
 /// What a broker goes on from: all of it is in the database.

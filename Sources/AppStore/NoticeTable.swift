@@ -276,16 +276,11 @@ extension PostgresRow {
   fileprivate mutating func firing() throws(StoreError) -> AlertFiring {
     let (id, alertID, revision, period) = (try int64(), try int64(), try int32(), try text())
     let (day, symbol) = (try day(), try optionalText().flatMap { Symbol($0) })
-    let (source, condition) = (try text(), try text())
-    let threshold = try optionalNumeric()
-    let (epoch, seq, isWithdrawn) = (try int64(), try int64(), try bool())
-    guard let condition = AlertCondition(rawValue: condition) else {
-      throw StoreError(.malformed, message: "a firing of another version", context: "notices")
-    }
     return AlertFiring(
       id: id,
       key: FiringKey(alertID: alertID, revision: revision, day: period == "once" ? nil : day),
-      day: day, symbol: symbol, source: source, condition: condition, threshold: threshold,
-      epoch: epoch, seq: seq, isWithdrawn: isWithdrawn)
+      day: day, symbol: symbol, source: try text(),
+      condition: try named(\AlertCondition.rawValue), threshold: try optionalNumeric(),
+      epoch: try int64(), seq: try int64(), isWithdrawn: try bool())
   }
 }

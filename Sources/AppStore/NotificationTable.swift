@@ -174,10 +174,7 @@ extension PostgresRow {
     let alert = try alertNotification(of: symbol, on: day, at: observedAt)
     let trading = try tradingNotice(kind, of: symbol, on: day, at: observedAt)
     guard let content = alert.map({ .alert($0) }) ?? trading.map({ InboxItem.Content.trading($0) })
-    else {
-      throw StoreError(
-        .malformed, message: "a notification of another version", context: "notifications")
-    }
+    else { throw malformed() }
     return InboxItem(
       id: id, userID: userID, content: content, storedAt: storedAt, readAt: readAt)
   }

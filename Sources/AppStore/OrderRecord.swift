@@ -47,19 +47,13 @@ package struct OrderExecution: Sendable, Hashable {
 
 /// A part of an order that was executed.
 package struct FillRecord: Sendable, Hashable {
-  package var orderID: Int64
   package var sequence: Int32
-  package var postingSequence: Int64
-  package var symbol: Symbol
-  package var side: Side
   package var price: ExactDecimal
   package var quantity: ExactDecimal
   package var amount: ExactDecimal
   package var fees: Fees
   package var at: Timestamp
   package var evidence: String
-  package var filledSoFar: ExactDecimal
-  package var possibleSoFar: ExactDecimal?
   /// Its snapshots were taken back.
   package var isReversed: Bool
 }

@@ -8,15 +8,13 @@ extension OrderTable {
     name: "read_fills_of_order",
     sql: """
       select
-        f.order_id, f.sequence, f.posting_sequence, o.symbol, o.side, f.price, f.quantity, f.amount,
-        f.commission, f.stamp_duty, f.transfer_fee, f.filled_at, f.evidence, f.filled_so_far,
-        f.possible_so_far, exists (
+        f.sequence, f.price, f.quantity, f.amount, f.commission, f.stamp_duty, f.transfer_fee,
+        f.filled_at, f.evidence, exists (
           select
           from posting p
           where p.account_id = f.account_id
             and p.refers_to = f.posting_sequence)
       from fill f
-      join paper_order o on o.id = f.order_id
       join account a on a.id = f.account_id
       where f.order_id = $2::bigint
         and a.user_id = $1::bigint
@@ -29,14 +27,12 @@ extension OrderTable {
     return try read(Self.readFills, with: [.int64(userID), .int64(order)]) {
       (row) throws(StoreError) in
       FillRecord(
-        orderID: try row.int64(), sequence: try row.int32(), postingSequence: try row.int64(),
-        symbol: try row.symbol(), side: try row.named(\Side.name), price: try row.numeric(),
-        quantity: try row.numeric(), amount: try row.numeric(),
+        sequence: try row.int32(), price: try row.numeric(), quantity: try row.numeric(),
+        amount: try row.numeric(),
         fees: Fees(
           commission: try row.numeric(), stampDuty: try row.numeric(),
           transferFee: try row.numeric()),
-        at: try row.timestamp(), evidence: try row.text(), filledSoFar: try row.numeric(),
-        possibleSoFar: try row.optionalNumeric(), isReversed: try row.bool())
+        at: try row.timestamp(), evidence: try row.text(), isReversed: try row.bool())
     }
   }
 

@@ -14,10 +14,6 @@ package struct Fill: Sendable, Hashable {
   package let price: ExactDecimal
   package let evidence: FillEvidence
 
-  /// The money that changes hands, without fees.
-  /// - Throws: `overflow`.
-  package func amount() throws(ExactDecimalError) -> ExactDecimal { try quantity * price }
-
   /// The exchange's stamp of the snapshot that showed it.
   package var at: SnapshotStamp { evidence.after }
 }

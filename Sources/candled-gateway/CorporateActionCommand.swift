@@ -189,8 +189,6 @@ struct PostingArguments: ParsableArguments {
 
 extension ConfigurationOptions {
   fileprivate func corporateActions() throws -> CorporateActionTable {
-    let address = try load().gatewayAddress()
-    return CorporateActionTable(
-      try AppConnection(url: address, application: "candled-gateway corporate-action"))
+    CorporateActionTable(try appConnection(of: "corporate-action"))
   }
 }

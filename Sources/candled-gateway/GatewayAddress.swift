@@ -1,3 +1,4 @@
+import AppStore
 import Commands
 import EmbeddedPostgres
 import Operations
@@ -22,5 +23,13 @@ extension Settings {
           + "PostgreSQL is running in \(server.directory) (`candled run` starts it)")
     }
     return asOwner ? server.ownerConnectionString : server.appConnectionString
+  }
+}
+
+extension ConfigurationOptions {
+  /// - Parameter command: that asks.
+  func appConnection(of command: String) throws -> AppConnection {
+    try AppConnection(
+      url: load().gatewayAddress(), application: "candled-gateway \(command)")
   }
 }

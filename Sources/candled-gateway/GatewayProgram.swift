@@ -42,6 +42,5 @@ struct CandledGateway: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
       CorporateActionCommand.self, SameDayFundCommand.self, VerifyCommand.self,
-      VersionCommand.self,
     ])
 }

@@ -130,8 +130,6 @@ struct FundArgument: ParsableArguments {
 
 extension ConfigurationOptions {
   fileprivate func sameDayFunds() throws -> SameDayFundTable {
-    let address = try load().gatewayAddress()
-    return SameDayFundTable(
-      try AppConnection(url: address, application: "candled-gateway same-day-fund"))
+    SameDayFundTable(try appConnection(of: "same-day-fund"))
   }
 }

@@ -131,8 +131,7 @@ struct TokenCommand: ParsableCommand {
 
 extension ConfigurationOptions {
   fileprivate func tokens() throws -> TokenTable {
-    let address = try load().gatewayAddress()
-    return TokenTable(try AppConnection(url: address, application: "candled-gateway token"))
+    TokenTable(try appConnection(of: "token"))
   }
 }
 

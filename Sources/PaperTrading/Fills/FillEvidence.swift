@@ -83,9 +83,9 @@ extension FillEvidence {
 
 extension SnapshotStamp {
   /// `2026-07-06/34203/118`.
-  fileprivate var text: String { "\(day)/\(secondOfDay)/\(sequence)" }
+  var text: String { "\(day)/\(secondOfDay)/\(sequence)" }
 
-  fileprivate init?(text: Substring) {
+  init?(text: Substring) {
     let parts = text.split(separator: "/")
     guard parts.count == 3, let day = TradingDay(parts[0]), let second = Int32(parts[1]),
       let sequence = Int64(parts[2])

@@ -82,8 +82,8 @@ extension MarketRow {
   var text: String {
     let row = snapshot
     var line = """
-      at=\(row.stamp.day)/\(row.stamp.secondOfDay)/\(row.stamp.sequence) \
-      previous=\(row.previousClose) last=\(row.last) high=\(row.high) low=\(row.low) \
+      at=\(row.stamp.text) previous=\(row.previousClose) last=\(row.last) high=\(row.high) \
+      low=\(row.low) \
       volume=\(row.volume) turnover=\(row.turnover) \
       bids=\(Self.text(row.bids)) asks=\(Self.text(row.asks)) \
       rounding=\(row.rounding.volume)/\(row.rounding.turnover) trading=\(row.trading.name)
@@ -115,10 +115,9 @@ extension MarketRow {
   }
 
   init?(_ values: WordValues) {
-    let at = (values["at"] ?? "").split(separator: "/")
     let rounding = (values["rounding"] ?? "").split(separator: "/").compactMap { Int32($0) }
-    guard at.count == 3, let day = TradingDay(at[0]), let second = Int32(at[1]),
-      let sequence = Int64(at[2]), let previous = values.decimal("previous"),
+    guard let stamp = values["at"].flatMap({ SnapshotStamp(text: $0) }),
+      let previous = values.decimal("previous"),
       let last = values.decimal("last"), let high = values.decimal("high"),
       let low = values.decimal("low"), let volume = values.decimal("volume"),
       let turnover = values.decimal("turnover"), let bids = Self.levels(values["bids"]),
@@ -132,8 +131,7 @@ extension MarketRow {
     }
     self.init(
       Snapshot(
-        stamp: SnapshotStamp(day: day, secondOfDay: second, sequence: sequence),
-        previousClose: previous, last: last, high: high, low: low, volume: volume,
+        stamp: stamp, previousClose: previous, last: last, high: high, low: low, volume: volume,
         turnover: turnover, bids: bids, asks: asks,
         rounding: Rounding(volume: rounding[0], turnover: rounding[1]), trading: trading),
       band: band)
