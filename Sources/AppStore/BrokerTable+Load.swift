@@ -84,11 +84,7 @@ extension BrokerTable {
       join paper_order o on o.id = f.order_id
       where o.trading_day = $1::date
         and f.trading_day = $1::date
-        and not exists (
-          select
-          from posting r
-          where r.account_id = f.account_id
-            and r.refers_to = f.posting_sequence)
+        and not \(LedgerTable.reversal(of: "f", by: "posting_sequence"))
       """)
 
   /// The fills of the day that were not taken back.

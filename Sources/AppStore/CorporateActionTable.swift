@@ -134,11 +134,7 @@ package struct CorporateActionTable: AppTable {
           select count(*)
           from posting p
           where p.corporate_action_id = a.id
-            and not exists (
-              select
-              from posting back
-              where back.account_id = p.account_id
-                and back.refers_to = p.sequence)),
+            and not \(LedgerTable.reversal(of: "p"))),
         f.accounts
       from corporate_action a
       left join corporate_action_withdrawal w on w.corporate_action_id = a.id
@@ -186,11 +182,7 @@ extension BrokerTable {
         and e.posting_sequence = p.sequence
       where p.corporate_action_id = $1::bigint
         and e.kind in ('available', 'sellable')
-        and not exists (
-          select
-          from posting r
-          where r.account_id = p.account_id
-            and r.refers_to = p.sequence)
+        and not \(LedgerTable.reversal(of: "p"))
       group by p.account_id, p.sequence
       order by p.account_id
       """)

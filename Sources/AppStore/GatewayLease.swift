@@ -85,41 +85,39 @@ package struct GatewayLease: AppTable {
     return term != nil
   }
 
-  private static let beat = Statement(
-    name: "beat_of_lease",
-    sql: """
-      select nextval((role || '_beat')::regclass)
-      from gateway_lease
-      where role = $1::text
-        and term = $2::bigint
-      """)
+  private static func statement(_ name: String, lock: String = "") -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        select nextval((role || '_beat')::regclass)
+        from gateway_lease
+        where role = $1::text
+          and term = $2::bigint
+        \(lock)
+        """)
+  }
+
+  private static let alive = statement("beat_of_lease")
+  private static let fence = statement("fence_by_lease", lock: "for share")
+
+  private func beat(_ statement: Statement, term: Int64) throws(AppStoreError) {
+    let beats = try numbers(statement, with: [.text(role.rawValue), .int64(term)])
+    if beats.isEmpty { throw .termIsOver(term) }
+  }
 
   /// Says that the holder is alive, if that is due.
   /// - Throws: `termIsOver` if another has the lease; `store`.
   package mutating func beat(at now: Int64) throws(AppStoreError) {
     guard let term, abs(now - beatAt) >= Self.beatMilliseconds else { return }
-    let beats = try numbers(Self.beat, with: [.text(role.rawValue), .int64(term)])
-    if beats.isEmpty { throw .termIsOver(term) }
+    try beat(Self.alive, term: term)
     beatAt = now
   }
-
-  private static let fence = Statement(
-    name: "fence_by_lease",
-    sql: """
-      select nextval((role || '_beat')::regclass)
-      from gateway_lease
-      where role = $1::text
-        and term = $2::bigint
-      for share
-      """)
 
   /// Inside of a transaction: no other term begins before its end.
   /// - Throws: `termIsOver` if one has begun; `store`.
   static func fence(
     _ role: Role, term: Int64, over connection: AppConnection
   ) throws(AppStoreError) {
-    let beats = try Self(role, over: connection).numbers(
-      Self.fence, with: [.text(role.rawValue), .int64(term)])
-    if beats.isEmpty { throw .termIsOver(term) }
+    try Self(role, over: connection).beat(Self.fence, term: term)
   }
 }

@@ -77,11 +77,7 @@ package struct HoldingTable: AppTable {
           and unit = h.unit
           and kind = 'market'
           and balance_after = 0
-          and not exists (
-            select
-            from posting r
-            where r.account_id = entry.account_id
-              and r.refers_to = entry.posting_sequence)
+          and not \(LedgerTable.reversal(of: "entry", by: "posting_sequence"))
       ) flat
       cross join lateral (
         select
@@ -95,11 +91,7 @@ package struct HoldingTable: AppTable {
           and i.kind = 'available'
         where a.symbol = h.unit
           and (a.ex_day >= h.day or b.trading_day >= h.day)
-          and not exists (
-            select
-            from posting r
-            where r.account_id = b.account_id
-              and r.refers_to = b.sequence)
+          and not \(LedgerTable.reversal(of: "b"))
       ) action
       join entry e on e.account_id = $1::bigint
         and e.unit = h.unit
@@ -193,11 +185,7 @@ package struct HoldingTable: AppTable {
       join corporate_action a on a.id = b.corporate_action_id
       where b.account_id = $1::bigint
         and (a.ex_day >= $2::date or a.kind = 'bonus' and b.trading_day >= $2::date)
-        and not exists (
-          select
-          from posting r
-          where r.account_id = b.account_id
-            and r.refers_to = b.sequence)
+        and not \(LedgerTable.reversal(of: "b"))
       """)
 
   package func opening(

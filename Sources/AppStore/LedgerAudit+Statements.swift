@@ -105,11 +105,7 @@ extension LedgerAudit {
   private static let standing = """
     select f.*
     from fill f
-    where not exists (
-      select
-      from posting r
-      where r.account_id = f.account_id
-        and r.refers_to = f.posting_sequence)
+    where not \(LedgerTable.reversal(of: "f", by: "posting_sequence"))
     """
 
   private static let position = """
@@ -136,11 +132,7 @@ extension LedgerAudit {
           and e.posting_sequence = p.sequence
         where p.kind = 'bonus'
           and e.kind <> 'market'
-          and not exists (
-            select
-            from posting r
-            where r.account_id = p.account_id
-              and r.refers_to = p.sequence)
+          and not \(LedgerTable.reversal(of: "p"))
       ) m (account_id, symbol, quantity)
       group by account_id, symbol
     ) d using (account_id, symbol)

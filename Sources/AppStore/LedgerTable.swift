@@ -103,6 +103,20 @@ package struct LedgerTable: AppTable {
       where a.id = any ($1::bigint[])
       """)
 
+  /// In SQL, whether the posting of a row was taken back.
+  /// - Parameters:
+  ///   - row: the name of the row.
+  ///   - column: of its posting's sequence.
+  static func reversal(of row: String, by column: String = "sequence") -> String {
+    """
+    exists (
+      select
+      from posting r
+      where r.account_id = \(row).account_id
+        and r.refers_to = \(row).\(column))
+    """
+  }
+
   static let orderColumns = """
     id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
     queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled, turnover,

@@ -111,46 +111,38 @@ package struct NotificationTable: AppTable {
 
   // MARK: Changes
 
-  private static let markRead = Statement(
-    name: "mark_notification_read",
-    sql: """
-      update notification
-      set read_at = clock_timestamp()
-      where user_id = $1::bigint
-        and id = $2::bigint
-        and read_at is null
-      """)
+  private static func mark(
+    _ name: String, _ column: String, where condition: String
+  ) -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        update notification
+        set \(column) = clock_timestamp()
+        where user_id = $1::bigint
+          and \(condition)
+          and \(column) is null
+        """)
+  }
+
+  private static let markRead = mark(
+    "mark_notification_read", "read_at", where: "id = $2::bigint")
 
   /// One that is not there, or was read, is no fault.
   package func markRead(_ id: Int64, of userID: Int64) throws(AppStoreError) {
     try change(Self.markRead, id, of: userID)
   }
 
-  private static let markAllRead = Statement(
-    name: "mark_notifications_read",
-    sql: """
-      update notification
-      set read_at = clock_timestamp()
-      where user_id = $1::bigint
-        and id <= $2::bigint
-        and read_at is null
-        and deleted_at is null
-      """)
+  private static let markAllRead = mark(
+    "mark_notifications_read", "read_at", where: "id <= $2::bigint and deleted_at is null")
 
   /// - Parameter id: the newest one that the user has seen; later ones stay unread.
   package func markAllRead(through id: Int64, of userID: Int64) throws(AppStoreError) {
     try change(Self.markAllRead, id, of: userID)
   }
 
-  private static let hide = Statement(
-    name: "hide_notification",
-    sql: """
-      update notification
-      set deleted_at = clock_timestamp()
-      where user_id = $1::bigint
-        and id = $2::bigint
-        and deleted_at is null
-      """)
+  private static let hide = mark(
+    "hide_notification", "deleted_at", where: "id = $2::bigint")
 
   /// Takes it out of the inbox.
   package func delete(_ id: Int64, of userID: Int64) throws(AppStoreError) {

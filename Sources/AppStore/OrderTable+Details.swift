@@ -9,11 +9,7 @@ extension OrderTable {
     sql: """
       select
         f.sequence, f.price, f.quantity, f.amount, f.commission, f.stamp_duty, f.transfer_fee,
-        f.filled_at, f.evidence, exists (
-          select
-          from posting p
-          where p.account_id = f.account_id
-            and p.refers_to = f.posting_sequence)
+        f.filled_at, f.evidence, \(LedgerTable.reversal(of: "f", by: "posting_sequence"))
       from fill f
       join account a on a.id = f.account_id
       where f.order_id = $2::bigint

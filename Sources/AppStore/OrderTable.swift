@@ -64,11 +64,7 @@ package struct OrderTable: AppTable {
             (array_agg(evidence order by sequence desc))[1] as evidence
           from fill f
           where order_id = o.id
-            and not exists (
-              select
-              from posting p
-              where p.account_id = f.account_id
-                and p.refers_to = f.posting_sequence)
+            and not \(LedgerTable.reversal(of: "f", by: "posting_sequence"))
         ) f
         order by o.id \(order)
         """)

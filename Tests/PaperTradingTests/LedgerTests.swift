@@ -168,12 +168,14 @@ import Testing
   @Test func `dividends and bonus shares come from their own books`() throws {
     var ledger = try funded("100")
     let symbol = try #require(Symbol("sh600519"))
-    _ = try ledger.dividend(decimal("12.5"), of: symbol)
-    _ = try ledger.bonus(decimal("30"), of: symbol)
+    _ = try ledger.book(.dividend, amount: decimal("12.5"), of: symbol)
+    _ = try ledger.book(.bonus, amount: decimal("30"), of: symbol)
     #expect(cash(ledger, .available) == "112.50" && cash(ledger, .income) == "-12.50")
     #expect(try shares(ledger, .sellable) == "30" && shares(ledger, .market) == "-30")
-    #expect(throws: LedgerRefusal.self) { try ledger.bonus(decimal("-31"), of: symbol) }
-    _ = try ledger.bonus(decimal("-15"), of: symbol)
+    #expect(throws: LedgerRefusal.self) {
+      try ledger.book(.bonus, amount: decimal("-31"), of: symbol)
+    }
+    _ = try ledger.book(.bonus, amount: decimal("-15"), of: symbol)
     #expect(try shares(ledger, .sellable) == "15")
   }
 

@@ -240,14 +240,16 @@ struct PaperBroker {
       let cents = held * cash
       let amount = ExactDecimal(units: cents, scale: 2)
       guard
-        let posting = try? ledgers[account, default: Self.empty].dividend(amount, of: action.symbol)
+        let posting = try? ledgers[account, default: Self.empty].book(
+          .dividend, amount: amount, of: action.symbol)
       else { return }
       post(posting, of: account, action: action.id)
       facts.append(.dividend(account: account, cents: cents))
     } else if held >= 10 {
       let shares = ExactDecimal(held / 10)
       guard
-        let posting = try? ledgers[account, default: Self.empty].bonus(shares, of: action.symbol)
+        let posting = try? ledgers[account, default: Self.empty].book(
+          .bonus, amount: shares, of: action.symbol)
       else { return }
       post(posting, of: account, action: action.id)
       facts.append(.bonus(account: account, symbol: action.symbol, shares: held / 10))

@@ -31,23 +31,13 @@ package enum FillInput: Sendable, Hashable {
   /// Cancelled, expired or replaced.
   case end(order: Int64, account: Int64)
 
-  package var kind: String {
-    switch self {
-    case .row: "row"
-    case .withdrawal: "withdrawal"
-    case .certificate: "certificate"
-    case .entry: "entry"
-    case .end: "end"
-    }
-  }
-
   package var text: String {
     switch self {
-    case .row(let row): "\(kind) \(row.text)"
-    case .withdrawal(let sequence): "\(kind) from=\(sequence)"
-    case .certificate: kind
-    case .entry(let order): "\(kind) \(order.text)"
-    case .end(let order, let account): "\(kind) order=\(order) account=\(account)"
+    case .row(let row): "row \(row.text)"
+    case .withdrawal(let sequence): "withdrawal from=\(sequence)"
+    case .certificate: "certificate"
+    case .entry(let order): "entry \(order.text)"
+    case .end(let order, let account): "end order=\(order) account=\(account)"
     }
   }
 

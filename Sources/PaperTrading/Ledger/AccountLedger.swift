@@ -86,32 +86,22 @@ extension AccountLedger {
     return exact
   }
 
-  package mutating func dividend(
-    _ cash: ExactDecimal, of symbol: Symbol
-  ) throws(LedgerRefusal) -> Posting {
-    let cash = try Self.cash(cash)
-    return try post(.dividend(symbol, cash: cash)) { (movement) throws(ExactDecimalError) in
-      try movement.move(cash, of: .cash, from: .income, to: .available)
-    }
-  }
-
-  /// Shares that are merged away must be sellable: orders that freeze some end before.
-  package mutating func bonus(
-    _ shares: ExactDecimal, of symbol: Symbol
-  ) throws(LedgerRefusal) -> Posting {
-    if shares.isZero { throw .invalidAmount(shares) }
-    return try post(.bonus(symbol, shares: shares)) { (movement) throws(ExactDecimalError) in
-      try movement.move(shares, of: .shares(symbol), from: .market, to: .sellable)
-    }
-  }
-
-  /// What a corporate action gives.
+  /// What a corporate action gives. Shares that are merged away must be sellable: orders that
+  /// freeze some end before.
   package mutating func book(
     _ kind: CorporateActionTerms.Kind, amount: ExactDecimal, of symbol: Symbol
   ) throws(LedgerRefusal) -> Posting {
     switch kind {
-    case .dividend: try dividend(amount, of: symbol)
-    case .bonus: try bonus(amount, of: symbol)
+    case .dividend:
+      let cash = try Self.cash(amount)
+      return try post(.dividend(symbol, cash: cash)) { (movement) throws(ExactDecimalError) in
+        try movement.move(cash, of: .cash, from: .income, to: .available)
+      }
+    case .bonus:
+      if amount.isZero { throw .invalidAmount(amount) }
+      return try post(.bonus(symbol, shares: amount)) { (movement) throws(ExactDecimalError) in
+        try movement.move(amount, of: .shares(symbol), from: .market, to: .sellable)
+      }
     }
   }
 
