@@ -3,7 +3,8 @@ import PaperTrading
 
 /// What one step of the broker writes, all of it or nothing.
 package struct BrokerStep: Sendable {
-  package var outcomes: [Outcome] = []
+  /// In the order of execution.
+  package var outcomes: [(commandID: Int64, outcome: CommandOutcome)] = []
   /// As they are after the step, each once.
   package var orders: [Int64: OrderRow] = [:]
   package var postings: [PostingRow] = []
@@ -40,27 +41,16 @@ package struct BrokerStep: Sendable {
 
   /// The sequence is given when the step is written.
   package mutating func finish(_ command: PendingCommand, _ result: CommandResult) {
-    outcomes.append(
-      Outcome(commandID: command.id, outcome: CommandOutcome(sequence: 0, result: result)))
+    outcomes.append((command.id, CommandOutcome(sequence: 0, result: result)))
   }
 
   package struct Actions: Sendable {
-    package var booked: [CorporateActionBooking] = []
-    /// Why they are not booked in accounts; nil: they are now, or need not be.
-    package var failed: [CorporateActionFailure: String?] = [:]
+    /// Those that were booked, or taken back, on the day.
+    package var booked: [(actionID: Int64, day: TradingDay, isReversal: Bool)] = []
+    /// Of an action and an account, why it is not booked there; nil: it is now, or need not be.
+    package var failed: [Int64: [Int64: String?]] = [:]
 
     package var isEmpty: Bool { booked.isEmpty && failed.isEmpty }
-  }
-
-  /// In the order of execution.
-  package struct Outcome: Sendable {
-    package var commandID: Int64
-    package var outcome: CommandOutcome
-
-    package init(commandID: Int64, outcome: CommandOutcome) {
-      self.commandID = commandID
-      self.outcome = outcome
-    }
   }
 }
 

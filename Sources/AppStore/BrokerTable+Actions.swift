@@ -8,10 +8,13 @@ extension BrokerTable {
     "insert_corporate_action_bookings", into: "corporate_action_booking",
     "corporate_action_id bigint, trading_day date, is_reversal boolean")
 
-  func write(bookings: [CorporateActionBooking]) throws(AppStoreError) {
+  func write(actions: BrokerStep.Actions) throws(AppStoreError) {
     var rows = TextColumns(Self.bookingRows.columns)
-    for row in bookings { rows.append(["\(row.actionID)", "\(row.day)", "\(row.isReversal)"]) }
+    for row in actions.booked {
+      rows.append(["\(row.actionID)", "\(row.day)", "\(row.isReversal)"])
+    }
     try run(Self.bookingRows.statement, rows)
+    try write(failures: actions.failed)
   }
 
   private static let failureRows = RowInsertion(
@@ -28,11 +31,13 @@ extension BrokerTable {
         and f.account_id = ended.account::bigint
       """)
 
-  func write(failures: [CorporateActionFailure: String?]) throws(AppStoreError) {
+  private func write(failures: [Int64: [Int64: String?]]) throws(AppStoreError) {
     var (failed, ended) = (TextColumns(Self.failureRows.columns), TextColumns(2))
-    for (row, reason) in failures {
-      let key = ["\(row.actionID)", "\(row.accountID)"]
-      if let reason { failed.append(key + [reason]) } else { ended.append(key) }
+    for (action, accounts) in failures {
+      for (account, reason) in accounts {
+        let key = ["\(action)", "\(account)"]
+        if let reason { failed.append(key + [reason]) } else { ended.append(key) }
+      }
     }
     try run(Self.failureRows.statement, failed)
     try run(Self.deleteFailures, ended)

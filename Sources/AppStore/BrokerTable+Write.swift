@@ -10,8 +10,7 @@ extension BrokerTable {
     try write(purchases: step.purchases)
     try write(orders: step.orders)
     try write(postings: step.postings)
-    try write(bookings: step.actions.booked)
-    try write(failures: step.actions.failed)
+    try write(actions: step.actions)
     try write(closed: step.closed)
     try write(fills: step.fills)
     try write(events: step.events)
@@ -205,7 +204,9 @@ extension BrokerTable {
       where c.id = a.id::bigint
       """)
 
-  private func write(outcomes: [BrokerStep.Outcome]) throws(AppStoreError) {
+  private func write(
+    outcomes: [(commandID: Int64, outcome: CommandOutcome)]
+  ) throws(AppStoreError) {
     var rows = TextColumns(4)
     for row in outcomes {
       rows.append(

@@ -24,30 +24,6 @@ package struct CorporateAction: Sendable, Hashable {
   package var isBooked: Bool { (withdrawnAt == nil ? bookedOn : reversedOn) != nil }
 }
 
-/// That the broker booked an action, or took it back.
-package struct CorporateActionBooking: Sendable, Hashable {
-  package var actionID: Int64
-  package var day: TradingDay
-  package var isReversal: Bool
-
-  package init(actionID: Int64, day: TradingDay, isReversal: Bool) {
-    self.actionID = actionID
-    self.day = day
-    self.isReversal = isReversal
-  }
-}
-
-/// An action in an account in which it is not booked.
-package struct CorporateActionFailure: Sendable, Hashable {
-  package var actionID: Int64
-  package var accountID: Int64
-
-  package init(actionID: Int64, accountID: Int64) {
-    self.actionID = actionID
-    self.accountID = accountID
-  }
-}
-
 /// What an action gave an account.
 package struct CorporateActionPosting: Sendable, Hashable {
   package var accountID: Int64

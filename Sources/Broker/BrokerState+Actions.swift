@@ -40,8 +40,7 @@ extension BrokerState {
     }
     // In which there is nothing to take back.
     for account in action.failed.subtracting(postings.map(\.accountID)) {
-      step.actions.failed[CorporateActionFailure(actionID: action.id, accountID: account)] = .some(
-        nil)
+      step.actions.failed[action.id, default: [:]][account] = .some(nil)
     }
     note(action, isReversal: true)
   }
@@ -52,15 +51,16 @@ extension BrokerState {
     _ body: (inout AccountLedger) throws(LedgerRefusal) -> Posting
   ) {
     guard var ledger = ledgers[account] else { return }
-    let place = CorporateActionFailure(actionID: action.id, accountID: account)
     do throws(LedgerRefusal) {
       let posting = try body(&ledger)
       ledgers[account] = ledger
       let isReversal = action.withdrawnAt != nil
       post(posting, of: account, action: isReversal ? nil : action.id)
-      if action.failed.contains(account) { step.actions.failed[place] = .some(nil) }
+      if action.failed.contains(account) {
+        step.actions.failed[action.id, default: [:]][account] = .some(nil)
+      }
     } catch {
-      step.actions.failed[place] = "\(error)"
+      step.actions.failed[action.id, default: [:]][account] = "\(error)"
       complaints.append(
         "corporate action \(action.id) is not booked in account \(account): \(error)")
     }
@@ -69,8 +69,7 @@ extension BrokerState {
   /// Once each: what is tried again in some accounts is booked.
   private mutating func note(_ action: CorporateAction, isReversal: Bool) {
     if (isReversal ? action.reversedOn : action.bookedOn) != nil { return }
-    step.actions.booked.append(
-      CorporateActionBooking(actionID: action.id, day: day, isReversal: isReversal))
+    step.actions.booked.append((action.id, day, isReversal))
   }
 
   private mutating func endSales(of symbol: Symbol, in account: Int64) {

@@ -53,7 +53,7 @@ import Testing
           result = .refused(CommandRefusal(error))
         }
         let outcome = CommandOutcome(sequence: sequence + Int64(place) + 1, result: result)
-        step.outcomes.append(BrokerStep.Outcome(commandID: command.id, outcome: outcome))
+        step.outcomes.append((command.id, outcome))
       }
       try table.write(step)
       return pending

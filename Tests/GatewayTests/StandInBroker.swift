@@ -118,9 +118,7 @@ actor StandInBroker {
     } catch {
       result = .refused(CommandRefusal(error))
     }
-    step.outcomes.append(
-      BrokerStep.Outcome(
-        commandID: command.id, outcome: CommandOutcome(sequence: sequence, result: result)))
+    step.outcomes.append((command.id, CommandOutcome(sequence: sequence, result: result)))
   }
 
   private func execute(

@@ -113,7 +113,7 @@ struct PaperBroker {
       result = .refused(CommandRefusal(error))
     }
     let outcome = CommandOutcome(sequence: sequence, result: result)
-    step.outcomes.append(BrokerStep.Outcome(commandID: command.id, outcome: outcome))
+    step.outcomes.append((command.id, outcome))
     facts.append(.command(command, orderID: orderID, outcome: outcome))
   }
 

@@ -69,14 +69,8 @@ package struct FeeSchedule: Sendable, Hashable {
   ) throws(ExactDecimalError) -> Fees {
     guard amount.isPositive else { return .none }
     return Fees(
-      commission: try commission(of: amount, terms: terms),
+      commission: max(try (amount * commissionRate).rounded(places: 2), commissionMin),
       stampDuty: try FeeTable.stampDuty.fee(of: amount, terms: terms),
       transferFee: try FeeTable.transferFee.fee(of: amount, terms: terms))
-  }
-
-  private func commission(
-    of amount: ExactDecimal, terms: FeeTerms
-  ) throws(ExactDecimalError) -> ExactDecimal {
-    max(try (amount * commissionRate).rounded(places: 2), commissionMin)
   }
 }
