@@ -17,16 +17,6 @@ package struct AlertNotice: Sendable, Hashable {
   package let evidence: AlertEvidence
   /// The feed's change that showed it.
   package let position: FeedPosition
-
-  package init(
-    kind: Kind, key: FiringKey, day: TradingDay, evidence: AlertEvidence, position: FeedPosition
-  ) {
-    self.kind = kind
-    self.key = key
-    self.day = day
-    self.evidence = evidence
-    self.position = position
-  }
 }
 
 /// A place in the feed, and what the daemon's clock showed there.

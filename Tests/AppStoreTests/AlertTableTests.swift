@@ -1,4 +1,3 @@
-import Alerts
 import Commits
 import Market
 import Postgres
@@ -7,6 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import Alerts
 @testable import AppStore
 
 /// Alerts of users, and what evaluators write, over a database that a daemon's writer fills.

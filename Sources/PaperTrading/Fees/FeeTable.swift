@@ -9,10 +9,10 @@ struct FeeTable: Sendable {
   let side: Side?
 
   /// [RULE] Sellers alone pay: Ministry of Finance and State Taxation Administration 2023 No. 39.
-  static let stampDuty = FeeTable(rows: [DatedRow(kind: .stock, 500)], side: .sell)
+  static let stampDuty = FeeTable(rows: [DatedRow(kind: .stock, value: 500)], side: .sell)
 
   /// [PAGE] ChinaClear's tables.
-  static let transferFee = FeeTable(rows: [DatedRow(kind: .stock, 10)], side: nil)
+  static let transferFee = FeeTable(rows: [DatedRow(kind: .stock, value: 10)], side: nil)
 
   /// Rounded half up to the cent.
   func fee(of amount: ExactDecimal, terms: FeeTerms) throws(ExactDecimalError) -> ExactDecimal {

@@ -154,12 +154,9 @@ package struct OrderProgress: Sendable, Hashable {
   package let possible: ExactDecimal
   /// In the queue at the price limit: at most so many shares stand before it.
   package let ahead: Int64?
+}
 
-  init(possible: ExactDecimal, ahead: Int64? = nil) {
-    self.possible = possible
-    self.ahead = ahead
-  }
-
+extension OrderProgress {
   /// `possible=200 ahead=1200`.
   package var text: String {
     "possible=\(possible)" + (ahead.map { " ahead=\($0)" } ?? "")

@@ -21,11 +21,8 @@ extension AccountLedger {
     var order = order
     try order.freeze()
     let posting = try post(.acceptance(order: order.id)) { (movement) throws(ExactDecimalError) in
-      if order.isBuy {
-        try movement.move(order.frozen, of: .cash, from: .available, to: .frozen)
-      } else {
-        try movement.move(order.frozen, of: order.unit, from: .sellable, to: .frozen)
-      }
+      let source = order.source
+      try movement.move(order.frozen, of: source.unit, from: source.kind, to: .frozen)
     }
     openOrders[order.id] = order
     return OrderPosting(posting: posting, order: order)
@@ -70,11 +67,8 @@ extension AccountLedger {
     order.isOpen = false
     order.frozen = .zero
     let posting = try post(.end(order: id)) { (movement) throws(ExactDecimalError) in
-      if order.isBuy {
-        try movement.move(before.frozen, of: .cash, from: .frozen, to: .available)
-      } else {
-        try movement.move(before.frozen, of: order.unit, from: .frozen, to: .sellable)
-      }
+      let source = order.source
+      try movement.move(before.frozen, of: source.unit, from: .frozen, to: source.kind)
     }
     openOrders[id] = nil
     return OrderPosting(posting: posting, order: order)
@@ -121,6 +115,8 @@ extension AccountLedger {
 
 extension LedgerOrder {
   fileprivate var bought: BookKind { settlesSameDay ? .sellable : .today }
+  /// The book of which it freezes a part.
+  fileprivate var source: Book { isBuy ? Book(.cash, .available) : Book(unit, .sellable) }
 
   fileprivate mutating func freeze() throws(LedgerRefusal) {
     do throws(ExactDecimalError) { frozen = try toFreeze() } catch { throw .overflow }

@@ -6,23 +6,12 @@ import Market
 /// sources contradict each other.
 struct DatedRow<Value: Sendable>: Sendable {
   /// nil: it held when paper orders began.
-  let from: TradingDay?
+  var from: TradingDay?
   /// nil: each.
-  let exchange: Exchange?
-  let kind: InstrumentKind?
-  let board: Board?
+  var exchange: Exchange?
+  var kind: InstrumentKind?
+  var board: Board?
   let value: Value
-
-  init(
-    from: TradingDay? = nil, exchange: Exchange? = nil, kind: InstrumentKind? = nil,
-    board: Board? = nil, _ value: Value
-  ) {
-    self.from = from
-    self.exchange = exchange
-    self.kind = kind
-    self.board = board
-    self.value = value
-  }
 
   func applies(to instrument: Instrument, on day: TradingDay) -> Bool {
     (from.map { $0 <= day } ?? true) && (exchange == nil || exchange == instrument.exchange)

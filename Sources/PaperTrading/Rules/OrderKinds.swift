@@ -9,15 +9,15 @@ enum OrderKinds {
     // [RULE]
     DatedRow(
       exchange: .shanghai,
-      [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+      value: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
     // [RULE]
     DatedRow(
       exchange: .shenzhen,
-      [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel]),
+      value: [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel]),
     // [GK]
     DatedRow(
       exchange: .beijing,
-      [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+      value: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
   ]
 
   static func refusal(

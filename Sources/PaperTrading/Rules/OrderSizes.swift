@@ -5,24 +5,24 @@ enum OrderSizes {
   /// The most that a limit order may have.
   static let limitMax: [DatedRow<Int64>] = [
     // [RULE]
-    DatedRow(kind: .stock, board: .star, 100_000),
+    DatedRow(kind: .stock, board: .star, value: 100_000),
     // [RULE] SZSE 创业板交易特别规定 §2.8.
-    DatedRow(kind: .stock, board: .chiNext, 300_000),
+    DatedRow(kind: .stock, board: .chiNext, value: 300_000),
     // [RULE] SSE §3.3.9, SZSE §3.3.10, of shares and funds (股（份）). [GK] At Beijing, too.
-    DatedRow(kind: .stock, 1_000_000),
-    DatedRow(kind: .fund, 1_000_000),
+    DatedRow(kind: .stock, value: 1_000_000),
+    DatedRow(kind: .fund, value: 1_000_000),
     // [GK]
-    DatedRow(kind: .convertibleBond, 1_000_000),
+    DatedRow(kind: .convertibleBond, value: 1_000_000),
   ]
 
   /// The most that a market order may have; a kind without a row has that of a limit order.
   static let marketMax: [DatedRow<Int64>] = [
     // [RULE]
-    DatedRow(kind: .stock, board: .star, 50_000),
+    DatedRow(kind: .stock, board: .star, value: 50_000),
     // [RULE] SZSE 创业板交易特别规定 §2.8.
-    DatedRow(kind: .stock, board: .chiNext, 150_000),
+    DatedRow(kind: .stock, board: .chiNext, value: 150_000),
     // [RULE] [GK] At Beijing, too.
-    DatedRow(kind: .stock, 1_000_000),
+    DatedRow(kind: .stock, value: 1_000_000),
   ]
 
   static func refusal(

@@ -13,25 +13,19 @@ package struct PriceCage: Sendable, Hashable {
   let permille: Int64
   /// At least this many ticks; 0: the share alone counts.
   let ticks: Int64
-  let reference: Reference
-
-  init(permille: Int64, ticks: Int64, reference: Reference = .book) {
-    self.permille = permille
-    self.ticks = ticks
-    self.reference = reference
-  }
+  var reference = Reference.book
 
   static let table: [DatedRow<PriceCage>] = [
     // [RULE]
-    DatedRow(kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
-    DatedRow(kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
+    DatedRow(kind: .stock, board: .main, value: PriceCage(permille: 20, ticks: 10)),
+    DatedRow(kind: .stock, board: .chiNext, value: PriceCage(permille: 20, ticks: 10)),
     // [PAGE] A course of 2026-08 that quotes the rules of 2026-07-06: 102 % and 98 % alone, without
     // the ten ticks of the other boards; one older source adds them.
-    DatedRow(kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
+    DatedRow(kind: .stock, board: .star, value: PriceCage(permille: 20, ticks: 0)),
     // [PAGE] The same course, and a client that quotes the rule: 105 % and 95 %, or ten ticks.
-    DatedRow(kind: .stock, board: .beijing, PriceCage(permille: 50, ticks: 10)),
+    DatedRow(kind: .stock, board: .beijing, value: PriceCage(permille: 50, ticks: 10)),
     // [GK]
-    DatedRow(kind: .convertibleBond, PriceCage(permille: 100, ticks: 0, reference: .last)),
+    DatedRow(kind: .convertibleBond, value: PriceCage(permille: 100, ticks: 0, reference: .last)),
   ]
 
   package static func of(_ instrument: Instrument, on day: TradingDay) -> PriceCage? {

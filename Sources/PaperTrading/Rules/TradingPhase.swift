@@ -16,18 +16,8 @@ package struct TradingPhase: Sendable, Hashable {
   package let name: Name
   let opens: Int
   let closes: Int
-  let takesOrders: Bool
-  package let takesCancellations: Bool
-
-  init(
-    _ name: Name, opens: Int, closes: Int, takesOrders: Bool = true, takesCancellations: Bool = true
-  ) {
-    self.name = name
-    self.opens = opens
-    self.closes = closes
-    self.takesOrders = takesOrders
-    self.takesCancellations = takesCancellations
-  }
+  var takesOrders = true
+  package var takesCancellations = true
 
   /// The phases of `instrument` on `day`, in order.
   package static func all(of instrument: Instrument, on day: TradingDay) -> [TradingPhase] {
@@ -93,50 +83,51 @@ extension TradingPhase {
   /// [RULE] Orders from 09:15, no cancellation from 09:20, the price at 09:25. Between 09:25 and
   /// 09:30 the house keeps what comes.
   private static let opening: [DatedRow<[TradingPhase]>] = [
-    DatedRow([
-      TradingPhase(.openingAuction, opens: time(9, 15), closes: time(9, 20)),
+    DatedRow(value: [
+      TradingPhase(name: .openingAuction, opens: time(9, 15), closes: time(9, 20)),
       TradingPhase(
-        .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
+        name: .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
     ])
   ]
 
   private static let morning: [DatedRow<[TradingPhase]>] = [
-    DatedRow([TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))])
+    DatedRow(value: [TradingPhase(name: .continuous, opens: time(9, 30), closes: time(11, 30))])
   ]
 
   /// [RULE] Shenzhen takes orders and cancellations at noon, the others do not.
   private static let lunch: [DatedRow<[TradingPhase]>] = [
     DatedRow(
-      exchange: .shenzhen, [TradingPhase(.lunch, opens: time(11, 30), closes: time(13, 0))])
+      exchange: .shenzhen,
+      value: [TradingPhase(name: .lunch, opens: time(11, 30), closes: time(13, 0))])
   ]
 
   private static let afternoon: [DatedRow<[TradingPhase]>] = [
-    DatedRow([TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))])
+    DatedRow(value: [TradingPhase(name: .continuous, opens: time(13, 0), closes: time(14, 57))])
   ]
 
   /// [RULE] No cancellation from 14:57; one price at 15:00. [PAGE] At Beijing, too, as a course of
   /// 2026-08 quotes its rules of 2026-07-06.
   private static let auctionAtClose = [
     TradingPhase(
-      .closingAuction, opens: time(14, 57), closes: time(15, 0), takesCancellations: false)
+      name: .closingAuction, opens: time(14, 57), closes: time(15, 0), takesCancellations: false)
   ]
 
   private static let close: [DatedRow<[TradingPhase]>] = [
     // [GK] Shanghai's convertible bonds have none.
     DatedRow(
       exchange: .shanghai, kind: .convertibleBond,
-      [TradingPhase(.continuous, opens: time(14, 57), closes: time(15, 0))]),
-    DatedRow(auctionAtClose),
+      value: [TradingPhase(name: .continuous, opens: time(14, 57), closes: time(15, 0))]),
+    DatedRow(value: auctionAtClose),
   ]
 
   private static let fixedPrice = [
-    TradingPhase(.afterHours, opens: time(15, 5), closes: time(15, 30), takesOrders: false)
+    TradingPhase(name: .afterHours, opens: time(15, 5), closes: time(15, 30), takesOrders: false)
   ]
 
   private static let afterHours: [DatedRow<[TradingPhase]>] = [
     // [RULE] Beijing's §3.7 is deferred.
-    DatedRow(exchange: .beijing, []),
-    DatedRow(kind: .stock, fixedPrice),
-    DatedRow(kind: .fund, fixedPrice),
+    DatedRow(exchange: .beijing, value: []),
+    DatedRow(kind: .stock, value: fixedPrice),
+    DatedRow(kind: .fund, value: fixedPrice),
   ]
 }
