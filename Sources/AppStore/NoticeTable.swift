@@ -125,11 +125,9 @@ package struct NoticeTable: AppTable {
   @discardableResult
   package func write(_ notices: [AlertNotice]) throws(AppStoreError) -> Int {
     let sorted = notices.sorted { $0.writingOrder < $1.writingOrder }
-    var (written, start) = (0, 0)
-    while start < sorted.count {
-      let end = min(start + Self.noticesAtOnce, sorted.count)
-      written += try writeAtOnce(Array(sorted[start..<end]))
-      start = end
+    var written = 0
+    for start in stride(from: 0, to: sorted.count, by: Self.noticesAtOnce) {
+      written += try writeAtOnce(Array(sorted[start...].prefix(Self.noticesAtOnce)))
     }
     return written
   }

@@ -168,20 +168,17 @@ package struct OutboxTable: AppTable {
 
   /// What happened to orders, by the id of the row.
   package func updates(_ rows: [OutboxRow]) throws(AppStoreError) -> [Int64: OrderUpdate] {
-    let orderOfRow: [(row: Int64, order: Int64)] = rows.compactMap { row in
-      guard case .order(let order, _) = row.content else { return nil }
-      return (row.id, order)
+    var orderOfRow: [Int64: Int64] = [:]
+    for row in rows {
+      if case .order(let order, _) = row.content { orderOfRow[row.id] = order }
     }
     if orderOfRow.isEmpty { return [:] }
     var orders: [Int64: OrderRecord] = [:]
-    let ids = Set(orderOfRow.map(\.order))
-    for order in try OrderTable.orders(ids.sorted(), over: connection) {
+    for order in try OrderTable.orders(Set(orderOfRow.values).sorted(), over: connection) {
       orders[order.order.id] = order
     }
-    var recordOfRow: [Int64: OrderRecord] = [:]
-    for (row, order) in orderOfRow { recordOfRow[row] = orders[order] }
     var updates: [Int64: OrderUpdate] = [:]
-    let found = try read(Self.readEvents, with: [.int64s(orderOfRow.map(\.row))]) {
+    let found = try read(Self.readEvents, with: [.int64s(orderOfRow.keys.sorted())]) {
       (row) throws(StoreError) in
       (
         id: try row.int64(), kind: try row.text(), at: try row.timestamp(),
@@ -189,7 +186,7 @@ package struct OutboxTable: AppTable {
       )
     }
     for event in found {
-      guard let order = recordOfRow[event.id] else { continue }
+      guard let order = orderOfRow[event.id].flatMap({ orders[$0] }) else { continue }
       updates[event.id] = OrderUpdate(
         order: order, kind: event.kind, at: event.at, fill: event.fill,
         isOfMainAccount: event.isMain)

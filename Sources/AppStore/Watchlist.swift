@@ -4,13 +4,7 @@ import Market
 package struct Watchlist: Sendable, Hashable {
   package var id: Int64
   package var name: String
-  package var items: [WatchlistItem]
-
-  package init(id: Int64, name: String, items: [WatchlistItem] = []) {
-    self.id = id
-    self.name = name
-    self.items = items
-  }
+  package var items: [WatchlistItem] = []
 
   func contains(_ symbol: Symbol) -> Bool { items.contains { $0.symbol == symbol } }
 }

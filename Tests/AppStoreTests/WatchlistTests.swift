@@ -1,4 +1,3 @@
-import AppStore
 import Dispatch
 import Market
 import Platform
@@ -6,6 +5,8 @@ import Postgres
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import AppStore
 
 @Suite(.ownThread) struct WatchlistTests {
   private static let symbols = ["sh600519", "sz000001", "bj920000", "sh601318", "AAPL", "sz300750"]

@@ -86,7 +86,8 @@ extension MarketRow {
     levels.map { "\($0.price):\($0.volume)" }.joined(separator: ",")
   }
 
-  private static func levels(_ text: Substring?) -> [BookLevel]? {
+  /// `10.02:500,10.03:100`: volumes by price.
+  static func levels(_ text: Substring?) -> [BookLevel]? {
     guard let text else { return nil }
     var levels: [BookLevel] = []
     for level in text.split(separator: ",") {

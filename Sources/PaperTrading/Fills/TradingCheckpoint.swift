@@ -114,8 +114,9 @@ extension AccountOrders {
     var takings: [Side: [ExactDecimal: Int64]] = [:]
     for (name, side) in Self.takers {
       guard let words = values[name] else { continue }
-      guard let volumes = Self.volumes(words) else { return nil }
-      takings[side] = volumes
+      guard let levels = MarketRow.levels(words) else { return nil }
+      takings[side] = Dictionary(
+        levels.map { ($0.price, $0.volume.wholeShares) }, uniquingKeysWith: { $1 })
     }
     let ended = (values["ended"] ?? "").split(separator: ",").compactMap { Int64($0) }
     var sequences: [Int64: Int32] = [:]
@@ -129,21 +130,6 @@ extension AccountOrders {
         instrument, orders: orders, last: last.first?.snapshot,
         takings: Takings(volumes: takings)),
       steps: steps, isConfirmed: isConfirmed, ended: Set(ended), sequences: sequences)
-  }
-}
-
-extension AccountOrders {
-  /// `10.02:500,10.03:100`: shares by price.
-  private static func volumes(_ text: Substring) -> [ExactDecimal: Int64]? {
-    var volumes: [ExactDecimal: Int64] = [:]
-    for word in text.split(separator: ",") {
-      let parts = word.split(separator: ":")
-      guard parts.count == 2, let price = try? ExactDecimal(String(parts[0])),
-        let volume = Int64(parts[1])
-      else { return nil }
-      volumes[price] = volume
-    }
-    return volumes
   }
 }
 
