@@ -1,8 +1,10 @@
 /// The command line of the gateway: one file a subcommand, each thin. As with candled, results go
 /// to standard output and messages to standard error.
 
+import AppStore
 import ArgumentParser
 import Commands
+import Gateway
 import Glibc
 import Operations
 import Platform
@@ -43,4 +45,24 @@ struct CandledGateway: AsyncParsableCommand {
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
       CorporateActionCommand.self, SameDayFundCommand.self, VerifyCommand.self,
     ])
+}
+
+/// The exit statuses of what only the gateway meets.
+extension CommandFailure {
+  /// nil for an error that no module throws, such as ArgumentParser's.
+  init?(ofGateway error: any Error) {
+    if let error = error as? ListenError {
+      self.init(status: error.exitCode, sentence: error.description)
+      return
+    }
+    guard let error = error as? AppStoreError else {
+      self.init(ofShared: error)
+      return
+    }
+    if case .store(let cause) = error {
+      self.init(ofShared: cause)
+    } else {
+      self.init(status: .dataError, sentence: error.description)
+    }
+  }
 }
