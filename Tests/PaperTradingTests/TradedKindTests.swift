@@ -14,13 +14,10 @@ import Testing
       quantity: ExactDecimal(100), limit: ExactDecimal(10), stop: nil)
     let day = try #require(TradingDay("2026-07-06"))
     // Of what is traded it is refused for the price that it lacks.
-    var refusal: Refusal?
-    do throws(Refusal) {
-      _ = try OrderRules.judge(
+    let refusal = #expect(throws: Refusal.self) {
+      try OrderRules.judge(
         order, of: TradedInstrument(instrument), against: nil,
         at: TradingMoment(day: day, secondOfDay: 36_000))
-    } catch {
-      refusal = error
     }
     #expect(refusal?.code == (instrument.isTradedOnPaper ? .halted : .instrument))
     let isMainland = [.shanghai, .shenzhen, .beijing].contains(exchange)
