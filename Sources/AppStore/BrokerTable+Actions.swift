@@ -9,11 +9,9 @@ extension BrokerTable {
     "corporate_action_id bigint, trading_day date, is_reversal boolean")
 
   func write(actions: BrokerStep.Actions) throws(AppStoreError) {
-    var rows = TextColumns(Self.bookingRows.columns)
-    for row in actions.booked {
-      rows.append(["\(row.actionID)", "\(row.day)", "\(row.isReversal)"])
+    try insert(Self.bookingRows, actions.booked) { row in
+      ["\(row.actionID)", "\(row.day)", "\(row.isReversal)"]
     }
-    try run(Self.bookingRows.statement, rows)
     try write(failures: actions.failed)
   }
 

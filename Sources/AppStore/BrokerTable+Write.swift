@@ -29,9 +29,7 @@ extension BrokerTable {
     key: "symbol", updating: ["place", "body"])
 
   private func write(checkpoints: [CheckpointRow]) throws(AppStoreError) {
-    var rows = TextColumns(Self.checkpointRows.columns)
-    for row in checkpoints { rows.append(["\(row.symbol)", "\(row.place)", row.body]) }
-    try run(Self.checkpointRows.statement, rows)
+    try insert(Self.checkpointRows, checkpoints) { ["\($0.symbol)", "\($0.place)", $0.body] }
   }
 
   private static let inputRows = RowInsertion(
@@ -39,11 +37,9 @@ extension BrokerTable {
     "place bigint, symbol text, trading_day date, body text")
 
   private func write(inputs: [FillInputRow]) throws(AppStoreError) {
-    var rows = TextColumns(Self.inputRows.columns)
-    for row in inputs {
-      rows.append(["\(row.place)", "\(row.symbol)", "\(row.day)", row.input.text])
+    try insert(Self.inputRows, inputs) { row in
+      ["\(row.place)", "\(row.symbol)", "\(row.day)", row.input.text]
     }
-    try run(Self.inputRows.statement, rows)
   }
 
   private static let progressRows = RowInsertion(
@@ -51,9 +47,7 @@ extension BrokerTable {
     key: "order_id", updating: ["body"])
 
   private func write(progress: [Int64: OrderProgress]) throws(AppStoreError) {
-    var rows = TextColumns(Self.progressRows.columns)
-    for (id, progress) in progress { rows.append(["\(id)", progress.text]) }
-    try run(Self.progressRows.statement, rows)
+    try insert(Self.progressRows, progress) { ["\($0.key)", $0.value.text] }
   }
 
   private static let purchaseRows = RowInsertion(
@@ -64,17 +58,14 @@ extension BrokerTable {
     """, key: "id", updating: ["state", "reason", "changed_at"])
 
   private func write(purchases: [Int64: PurchaseRow]) throws(AppStoreError) {
-    var rows = TextColumns(Self.purchaseRows.columns)
-    for row in purchases.values {
+    try insert(Self.purchaseRows, purchases.values) { row in
       let purchase = row.purchase
-      rows.append(
-        [
-          "\(purchase.id)", "\(purchase.account)", "\(row.commandID)", "\(purchase.symbol)",
-          "\(purchase.quantity)", purchase.terms.text, row.state.rawValue, row.reason.text,
-          "\(row.changedAt.microseconds)",
-        ])
+      return [
+        "\(purchase.id)", "\(purchase.account)", "\(row.commandID)", "\(purchase.symbol)",
+        "\(purchase.quantity)", purchase.terms.text, row.state.rawValue, row.reason.text,
+        "\(row.changedAt.microseconds)",
+      ]
     }
-    try run(Self.purchaseRows.statement, rows)
   }
 
   private static let orderRows = RowInsertion(
@@ -93,21 +84,19 @@ extension BrokerTable {
     ])
 
   private func write(orders: [Int64: OrderRow]) throws(AppStoreError) {
-    var rows = TextColumns(Self.orderRows.columns)
-    for row in orders.values.sorted(by: { $0.ledger.id < $1.ledger.id }) {
+    let sorted = orders.values.sorted { $0.ledger.id < $1.ledger.id }
+    try insert(Self.orderRows, sorted) { row in
       let (order, placed) = (row.ledger, row.ledger.placed)
-      rows.append(
-        [
-          "\(order.id)", "\(placed.account)", row.commandID.text, row.queuePurchaseID.text,
-          "\(placed.symbol)", placed.side.name, placed.kind.name, placed.timeInForce.name,
-          "\(placed.quantity)", placed.limit.text, placed.stop.text, order.worstPrice.text,
-          "\(order.settlesSameDay)", "\(order.terms.day)", "\(row.acceptedAt.microseconds)",
-          row.state.name, "\(order.filled)", "\(order.turnover)", "\(order.paid.commission)",
-          "\(order.paid.stampDuty)", "\(order.paid.transferFee)", "\(order.frozen)",
-          "\(order.schedule.commissionRate)", "\(order.schedule.commissionMin)",
-        ])
+      return [
+        "\(order.id)", "\(placed.account)", row.commandID.text, row.queuePurchaseID.text,
+        "\(placed.symbol)", placed.side.name, placed.kind.name, placed.timeInForce.name,
+        "\(placed.quantity)", placed.limit.text, placed.stop.text, order.worstPrice.text,
+        "\(order.settlesSameDay)", "\(order.terms.day)", "\(row.acceptedAt.microseconds)",
+        row.state.name, "\(order.filled)", "\(order.turnover)", "\(order.paid.commission)",
+        "\(order.paid.stampDuty)", "\(order.paid.transferFee)", "\(order.frozen)",
+        "\(order.schedule.commissionRate)", "\(order.schedule.commissionMin)",
+      ]
     }
-    try run(Self.orderRows.statement, rows)
   }
 
   private static let postingRows = RowInsertion(
@@ -180,15 +169,12 @@ extension BrokerTable {
     "order_id bigint, sequence integer, kind text, at moment, posting_sequence bigint?")
 
   private func write(events: [OrderEventRow]) throws(AppStoreError) {
-    var rows = TextColumns(Self.eventRows.columns)
-    for row in events {
-      rows.append(
-        [
-          "\(row.orderID)", "\(row.sequence)", row.kind.rawValue, "\(row.at.microseconds)",
-          row.postingSequence.text,
-        ])
+    try insert(Self.eventRows, events) { row in
+      [
+        "\(row.orderID)", "\(row.sequence)", row.kind.rawValue, "\(row.at.microseconds)",
+        row.postingSequence.text,
+      ]
     }
-    try run(Self.eventRows.statement, rows)
   }
 
   private static let answer = Statement(
@@ -235,6 +221,14 @@ extension BrokerTable {
     try write(
       Self.move,
       with: [.int64(command), .int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace)])
+  }
+
+  func insert<Rows: Sequence>(
+    _ insertion: RowInsertion, _ rows: Rows, values: (Rows.Element) -> [String]
+  ) throws(AppStoreError) {
+    var columns = TextColumns(insertion.columns)
+    for row in rows { columns.append(values(row)) }
+    try run(insertion.statement, columns)
   }
 
   func run(_ statement: Statement, _ rows: TextColumns) throws(AppStoreError) {

@@ -16,14 +16,13 @@ struct SeenBook {
   /// The row before on the same day, and this one.
   let pair: SnapshotPair?
 
-  var second: Int { Int(row.stamp.secondOfDay) }
+  var second: Int { row.second }
 
   init(_ row: Snapshot, behind before: Snapshot?, phases: [TradingPhase]) {
     (self.row, self.phases) = (row, phases)
-    let second = Int(row.stamp.secondOfDay)
     isExact = Self.hasExactBook(row, phases: phases)
-    let phase = phases.last { $0.isMatching && $0.opens <= second }
-    let isOfAuction = phase.map { $0.name != .continuous && $0.closes <= second } ?? false
+    let phase = phases.last { $0.isMatching && $0.opens <= row.second }
+    let isOfAuction = phase.map { $0.name != .continuous && $0.closes <= row.second } ?? false
     auctionOpened = isOfAuction ? phases.first { $0.name == phase?.name }?.opens : nil
     let auction = isOfAuction ? Self.auction(from: before, to: row, phases: phases) : nil
     self.auction = auction
@@ -36,8 +35,7 @@ struct SeenBook {
   }
 
   private static func hasExactBook(_ row: Snapshot, phases: [TradingPhase]) -> Bool {
-    let second = Int(row.stamp.secondOfDay)
-    let phase = phases.first { $0.contains(second) }?.name
+    let phase = phases.first { $0.contains(row.second) }?.name
     switch phase {
     case .openingAuction, .closingAuction, .lunch: return false
     case .continuous, .afterHours, nil: break
@@ -52,29 +50,26 @@ struct SeenBook {
   private static func hasMatched(
     from before: Snapshot, to row: Snapshot, phases: [TradingPhase]
   ) -> Bool {
-    let (first, second) = (Int(before.stamp.secondOfDay), Int(row.stamp.secondOfDay))
     if isHalted(before, phases: phases), isHalted(row, phases: phases) { return false }
-    return phases.contains { $0.hasMatched(by: second, since: first) }
+    return phases.contains { $0.hasMatched(by: row.second, since: before.second) }
   }
 
   /// Sources do not say so of every halt; in continuous trading a book without orders is one.
   private static func isHalted(_ row: Snapshot, phases: [TradingPhase]) -> Bool {
     if row.trading == .halted { return true }
-    let second = Int(row.stamp.secondOfDay)
     return row.bids.isEmpty && row.asks.isEmpty
-      && phases.contains { $0.name == .continuous && $0.contains(second) }
+      && phases.contains { $0.name == .continuous && $0.contains(row.second) }
   }
 
   /// The auction whose book the row has, where it made all trades since the row before.
   private static func auction(
     from before: Snapshot?, to row: Snapshot, phases: [TradingPhase]
   ) -> SnapshotPair.Auction? {
-    let first = before.map { Int($0.stamp.secondOfDay) } ?? 0
-    let second = Int(row.stamp.secondOfDay)
+    let first = before?.second ?? 0
     // A halt ends with an auction of its own.
     guard before?.trading != .halted,
       let phase = phases.last(where: {
-        $0.isMatching && $0.name != .continuous && first < $0.closes && $0.closes <= second
+        $0.isMatching && $0.name != .continuous && first < $0.closes && $0.closes <= row.second
       })
     else { return nil }
     // What traded before a first row is not known, unless nothing can have.

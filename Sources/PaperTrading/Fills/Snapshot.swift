@@ -71,6 +71,9 @@ package struct Snapshot: Sendable, Hashable {
 
   package static let levelsMax = 5
 
+  /// On the market's clock.
+  var second: Int { Int(stamp.secondOfDay) }
+
   package var isCoarse: Bool { rounding.volume > 0 }
 
   /// Whether the exchange may have sent it behind `other`: later, and not below its totals.
