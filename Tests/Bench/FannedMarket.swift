@@ -7,9 +7,9 @@ import Market
 import Reader
 
 struct FannedMarket {
-  private var latest: [LatestQuote]
   private var state = MarketState()
-  private var changed: [Int] = []
+  /// What the next sweep changes.
+  private var changed: [(place: Int, latest: LatestQuote)] = []
   private static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
   private static let opened = Timestamp(day: day, secondOfDay: Session.morningOpen)
   private static let scale: UInt8 = 3
@@ -21,14 +21,14 @@ struct FannedMarket {
       }
       return symbol
     }
-    latest = symbols.enumerated().map { Self.quote(of: $1, place: $0) }
     state.directory = state.directory.updated(
       with: symbols.enumerated().map { Self.series($1, place: $0) })
     (state.epoch, state.seq) = (1, 1)
-    state.stocks = Array(repeating: nil, count: latest.count)
-    state.figures = Array(repeating: nil, count: latest.count)
+    state.stocks = Array(repeating: nil, count: symbols.count)
     var text = JSONWriter()
-    for place in latest.indices { store(place, with: &text) }
+    for (place, symbol) in symbols.enumerated() {
+      store(Self.quote(of: symbol, place: place), at: place, with: &text)
+    }
   }
 
   func publish(to memory: MarketMemory) { memory.publish(state) }
@@ -36,11 +36,13 @@ struct FannedMarket {
   /// Chooses the quotes of a sweep and changes them; nobody sees it yet.
   mutating func prepare(sweep: Int) {
     let changes = FanOut.changes(in: sweep)
-    changed = changes.indices.filter { changes[$0] }
-    for place in changed {
-      latest[place].quote.last = Self.price(place, plus: Int64(sweep % 100))
-      latest[place].quote.volume = ExactDecimal(1_000_000 + Int64(sweep) * 100)
-      latest[place].seq = state.seq + 1
+    changed = []
+    for place in changes.indices where changes[place] {
+      guard var latest = state.stocks[place]?.latest else { continue }
+      latest.quote.last = Self.price(place, plus: Int64(sweep % 100))
+      latest.quote.volume = ExactDecimal(1_000_000 + Int64(sweep) * 100)
+      latest.seq = state.seq + 1
+      changed.append((place, latest))
     }
   }
 
@@ -49,22 +51,21 @@ struct FannedMarket {
     state.seq += 1
     state.committedAt = Self.opened
     var text = JSONWriter()
-    for place in changed { store(place, with: &text) }
+    for (place, latest) in changed { store(latest, at: place, with: &text) }
     let update = FeedUpdate(
       epoch: state.epoch, seq: state.seq, committedAt: Self.opened,
-      stocks: changed.compactMap { state.stocks[$0] }, messages: [])
+      stocks: changed.compactMap { state.stocks[$0.place] }, messages: [])
     ring.append(update)
     memory.publish(state)
     for sink in sinks { sink.receive(.update(update)) }
   }
 
-  private mutating func store(_ place: Int, with text: inout JSONWriter) {
-    let figures = StockFigures(latest[place].quote)
-    state.figures[place] = figures
-    state.stocks[place] = EncodedStock(
-      latest[place], figures: figures, place: SeriesPlace(index: place),
-      identity: state.directory.identity(
-        of: SeriesPlace(index: place), named: latest[place].name),
+  private mutating func store(
+    _ latest: LatestQuote, at index: Int, with text: inout JSONWriter
+  ) {
+    let place = SeriesPlace(index: index)
+    state.stocks[index] = EncodedStock(
+      latest, place: place, identity: state.directory.identity(of: place, named: latest.name),
       isStale: false, with: &text)
   }
 

@@ -90,6 +90,15 @@ final class NewsRecorder: FeedSink {
 }
 
 extension EncodedStock {
+  /// With JSON that is made up.
+  init(_ quote: Quote, index: Int = 0, seq: Int64 = 1, json: [UInt8] = []) {
+    let latest = LatestQuote(
+      quote: quote, source: .live, name: nil, forming: nil, receivedAt: quote.at, seq: seq)
+    self.init(
+      place: SeriesPlace(index: index), json: json, latest: latest, figures: StockFigures(quote),
+      band: nil, isStale: false)
+  }
+
   /// Read by another reader of JSON.
   var fields: [String: Any] {
     get throws {

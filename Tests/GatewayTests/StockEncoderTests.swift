@@ -23,8 +23,8 @@ import Testing
     var text = JSONWriter()
     text.string("of another stock")
     return try EncodedStock(
-      latest, figures: StockFigures(quote), place: place,
-      identity: directory.identity(of: place, named: name), isStale: false, with: &text
+      latest, place: place, identity: directory.identity(of: place, named: name), isStale: false,
+      with: &text
     ).fields
   }
 

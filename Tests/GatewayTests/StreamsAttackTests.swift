@@ -170,8 +170,8 @@ import Testing
       _ = try first.text(through: "snapshot")
       source.state.withLockedValue { state in
         state.market.lostAt = .now
-        state.market.stocks[0] = EncodedStock(
-          place: SeriesPlace(index: 0), seq: 1, json: Array(#"{"symbol":"s0","stale":true}"#.utf8))
+        state.market.stocks[0] = StreamsMarket.stock(
+          0, seq: 1, json: #"{"symbol":"s0","stale":true}"#)
       }
       hub.receive(.connection(lostAt: .now))
       let second = try StreamsClient(port: port)

@@ -36,7 +36,15 @@ final class StreamsMarket: StreamSource {
   static func stock(_ index: Int, seq: Int64, padding: Int = 0) -> EncodedStock {
     let text = String(repeating: "x", count: padding)
     let json = "{\"symbol\":\"s\(index)\",\"seq\":\(seq),\"text\":\"\(text)\"}"
-    return EncodedStock(place: SeriesPlace(index: index), seq: seq, json: Array(json.utf8))
+    return stock(index, seq: seq, json: json)
+  }
+
+  /// Its quote has no book.
+  static func stock(_ index: Int, seq: Int64, json: String) -> EncodedStock {
+    let quote = Quote(
+      symbol: Symbol(low: UInt64(index), high: 0), tradingDay: TradingDay(daysSince1970: 20_640),
+      secondOfDay: 34_200)
+    return EncodedStock(quote, index: index, seq: seq, json: Array(json.utf8))
   }
 
   static func candle(_ index: Int, number: Int, padding: Int = 0) -> FeedMessage {

@@ -264,18 +264,21 @@ import Testing
   @Test("what stands before an order is at most what its price shows, and nothing once it filled")
   func queuePlaces() throws {
     func place(
-      _ limit: String, _ bids: [(String, Int64)], basis: String? = nil, second: Int = 1,
+      _ limit: String, _ bids: [(String, Int64)], basis: String? = nil, second: Int32 = 1,
       ahead: Int64? = nil
     ) throws -> String? {
-      let levels = bids.map { #"{"price":"\#($0.0)","volume":"\#($0.1)"}"# }
-      let json = """
-        {"symbol":"a","stale":false,"quotedAt":"1970-01-01T00:00:0\(second)Z",
-        "bids":[\(levels.joined(separator: ","))]}
-        """
+      let at = Timestamp(seconds: 1)
+      // In Shanghai it is eight hours later.
+      var quote = Quote(
+        symbol: StoreSamples.symbol(0), tradingDay: TradingDay(daysSince1970: 0),
+        secondOfDay: 8 * 3_600 + second)
+      for (level, bid) in bids.enumerated() {
+        quote.bids[level] = BookLevel(
+          price: try ExactDecimal(bid.0), volume: ExactDecimal(bid.1))
+      }
       let order = Order(
         id: 1, account: 1, symbol: StoreSamples.symbol(0), side: .buy, kind: .limit,
         quantity: ExactDecimal(100), limit: try ExactDecimal(limit))
-      let at = Timestamp(seconds: 1)
       let execution = basis.map {
         OrderExecution(
           quantity: ExactDecimal(1), amount: ExactDecimal(1), turnover: ExactDecimal(1),
@@ -287,7 +290,7 @@ import Testing
         tradingDay: StoreSamples.day, acceptedAt: at, updatedAt: at, filled: .zero,
         execution: execution)
       record.ahead = ahead
-      let place = QueuePlace(record, stock: PublishedStock(json: Array(json.utf8)))
+      let place = QueuePlace(record, stock: EncodedStock(quote))
       return place.aheadMax.map { "\($0)" + (place.behindMin.map { " \($0)" } ?? "") }
     }
     let book = [("10.05", 500), ("10.04", 400), ("10.03", 3), ("10.02", 2), ("10.00", 1)]

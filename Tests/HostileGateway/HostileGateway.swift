@@ -75,11 +75,20 @@ package final class HostileGateway: Sendable {
           id: Int32(number + 1), symbol: symbol, source: .live, sourceName: "sina", priority: 1,
           name: text, exchange: nil, kind: nil, board: nil, currency: "CNY", zone: .shanghai)
       })
-    state.stocks = (0..<2).map { index in
-      EncodedStock(
-        place: SeriesPlace(index: index), seq: 2, json: Array("{\"id\":\(index)}".utf8))
+    var text = JSONWriter()
+    for place in state.directory.places {
+      let series = state.directory[place]
+      let quote = Quote(
+        symbol: series.symbol, tradingDay: TradingDay(daysSince1970: 20_640),
+        secondOfDay: 34_200)
+      let latest = LatestQuote(
+        quote: quote, source: series.source, name: series.name, forming: nil,
+        receivedAt: quote.at, seq: 2)
+      state.stocks.append(
+        EncodedStock(
+          latest, place: place, identity: state.directory.identity(of: place, named: series.name),
+          isStale: false, with: &text))
     }
-    state.figures = [nil, nil]
     return state
   }()
 

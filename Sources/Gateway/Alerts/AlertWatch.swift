@@ -179,9 +179,8 @@ extension MarketState {
 
   /// The newest quote of a series; nil where it has none.
   func reading(of place: SeriesPlace) -> (reading: DayReading, position: FeedPosition)? {
-    guard place.index < figures.count, let figures = figures[place.index],
-      let stock = stocks[place.index]
-    else { return nil }
+    guard let stock = stock(at: place) else { return nil }
+    let figures = stock.figures
     var reading = DayReading(day: figures.tradingDay, volume: figures.volume)
     reading.previousClose = figures.previousClose
     (reading.high, reading.low, reading.last) = (figures.high, figures.low, figures.price)

@@ -7,8 +7,6 @@ import Reader
 
 struct FeedAssembler: Sendable {
   private(set) var state = MarketState()
-  /// By place: what stocks are encoded from.
-  private var latest: [LatestQuote?] = []
   private var connectionLostAt: Timestamp?
   private var leaderLostAt: Timestamp?
   /// The newest day of each market: its 52 weeks are read anew with the first quote of a day.
@@ -30,10 +28,8 @@ struct FeedAssembler: Sendable {
 
   mutating func setDirectory(_ records: [SeriesRecord]) {
     state.directory = state.directory.updated(with: records)
-    let missing = state.directory.series.count - latest.count
-    latest += Array(repeating: nil, count: missing)
+    let missing = state.directory.series.count - state.stocks.count
     state.stocks += Array(repeating: nil, count: missing)
-    state.figures += Array(repeating: nil, count: missing)
   }
 
   mutating func setOverview(_ rows: [OverviewRow]) { state.overview = rows }
@@ -45,10 +41,7 @@ struct FeedAssembler: Sendable {
 
   /// Everything anew. The directory must be set before.
   mutating func load(_ snapshot: FeedSnapshot) {
-    let count = state.directory.series.count
-    latest = Array(repeating: nil, count: count)
-    state.stocks = Array(repeating: nil, count: count)
-    state.figures = Array(repeating: nil, count: count)
+    state.stocks = Array(repeating: nil, count: state.directory.series.count)
     (state.epoch, state.seq) = (snapshot.epoch, snapshot.seq)
     state.overview = snapshot.overview
     (state.committedAt, state.knownAt) = (snapshot.committedAt, snapshot.knownAt)
@@ -105,7 +98,7 @@ struct FeedAssembler: Sendable {
     state.lostAt = connectionLostAt ?? leaderLostAt
     guard wasStale != (state.lostAt != nil) else { return }
     var text = JSONWriter()
-    for quote in latest { if let quote { store(quote, with: &text) } }
+    for case let stock? in state.stocks { store(stock.latest, with: &text) }
   }
 
   @discardableResult
@@ -114,13 +107,9 @@ struct FeedAssembler: Sendable {
   ) -> SeriesPlace? {
     guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
     let zone = state.directory[place].zone
-    latest[place.index] = quote
     if isNewDay(quote.quote, in: zone) { days[zone] = quote.quote.tradingDay }
-    let figures = StockFigures(quote.quote)
-    state.figures[place.index] = figures
     state.stocks[place.index] = EncodedStock(
-      quote, figures: figures, place: place,
-      identity: state.directory.identity(of: place, named: quote.name),
+      quote, place: place, identity: state.directory.identity(of: place, named: quote.name),
       isStale: state.lostAt != nil, with: &text)
     return place
   }

@@ -6,6 +6,7 @@
 
 import AppStore
 import Market
+import Reader
 
 /// A series as apps know it: an instrument of one source. Its place never changes while the process
 /// runs, so that sets of series are sets of small numbers.
@@ -17,19 +18,54 @@ package struct SeriesPlace: Hashable, Comparable, Sendable {
   package static func < (one: SeriesPlace, other: SeriesPlace) -> Bool { one.index < other.index }
 }
 
-/// One object of the API's type `Stock`, encoded once for all who get it.
+/// One object of the API's type `Stock`, encoded once for all who get it, and the quote that it
+/// shows.
 package struct EncodedStock: Sendable {
   package let place: SeriesPlace
   /// The change that wrote it.
   package let seq: Int64
-  /// A JSON object in UTF-8.
-  package let json: [UInt8]
+  private let content: Content
 
-  package init(place: SeriesPlace, seq: Int64, json: [UInt8]) {
-    self.place = place
-    self.seq = seq
-    self.json = json
+  /// Behind one reference: streams copy stocks for each follower.
+  private final class Content: Sendable {
+    let json: [UInt8]
+    let latest: LatestQuote
+    let figures: StockFigures
+    let band: PriceBand?
+    let isStale: Bool
+
+    init(
+      json: [UInt8], latest: LatestQuote, figures: StockFigures, band: PriceBand?, isStale: Bool
+    ) {
+      self.json = json
+      self.latest = latest
+      self.figures = figures
+      self.band = band
+      self.isStale = isStale
+    }
   }
+
+  /// - Parameter band: the prices between which it may trade; nil: any.
+  init(
+    place: SeriesPlace, json: [UInt8], latest: LatestQuote, figures: StockFigures,
+    band: PriceBand?, isStale: Bool
+  ) {
+    self.place = place
+    seq = latest.seq
+    content = Content(
+      json: json, latest: latest, figures: figures, band: band, isStale: isStale)
+  }
+
+  /// A JSON object in UTF-8.
+  package var json: [UInt8] { content.json }
+  package var latest: LatestQuote { content.latest }
+  var quote: Quote { content.latest.quote }
+  var figures: StockFigures { content.figures }
+  /// nil before the first trade of the day.
+  var currentPrice: ExactDecimal? { content.figures.price }
+  var limitUp: ExactDecimal? { content.band?.upper }
+  /// Newer values may exist that cannot be had now.
+  var isStale: Bool { content.isStale }
 }
 
 package struct MarketState: Sendable {
@@ -39,8 +75,6 @@ package struct MarketState: Sendable {
   package var seq: Int64
   /// By place; nil for a series that is listed and has no quote.
   package var stocks: [EncodedStock?]
-  /// By place, as `stocks`: what lists are ordered by.
-  package var figures: [StockFigures?] = []
   package var directory = InstrumentDirectory()
   /// The mainland's trading days: beyond the table of the program those that the daemon has learnt.
   package var calendar = TradingCalendar.shanghai
@@ -63,7 +97,15 @@ package struct MarketState: Sendable {
   package var isLoaded: Bool { epoch != 0 }
 
   /// The newest trading day of any quote.
-  package var quoteDay: TradingDay? { figures.lazy.compactMap { $0?.tradingDay }.max() }
+  package var quoteDay: TradingDay? { stocks.lazy.compactMap { $0?.figures.tradingDay }.max() }
+
+  /// nil for a series without a quote.
+  func stock(at place: SeriesPlace) -> EncodedStock? {
+    stocks.indices.contains(place.index) ? stocks[place.index] : nil
+  }
+
+  /// What lists are ordered by.
+  func figures(of place: SeriesPlace) -> StockFigures? { stock(at: place)?.figures }
 
   /// What the daemon's clock shows.
   /// - Parameter now: by this machine's clock.

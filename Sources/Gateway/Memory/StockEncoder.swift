@@ -48,20 +48,24 @@ package struct StockFigures: Sendable, Hashable {
 
 extension EncodedStock {
   /// - Parameters:
-  ///   - figures: of the quote.
   ///   - identity: of its series, with the quote's name.
   ///   - isStale: newer values may exist that cannot be had now.
   ///   - text: is emptied; one for all that are encoded in a row.
   package init(
-    _ latest: LatestQuote, figures: StockFigures, place: SeriesPlace, identity: SeriesIdentity,
-    isStale: Bool, with text: inout JSONWriter
+    _ latest: LatestQuote, place: SeriesPlace, identity: SeriesIdentity, isStale: Bool,
+    with text: inout JSONWriter
   ) {
     let zone = identity.zone
+    let figures = StockFigures(latest.quote)
+    let band = latest.quote.limits.band(
+      or: identity.band(
+        previousClose: latest.quote.previousClose, on: latest.quote.tradingDay))
     text.clear()
     text.object { stock in
       stock.encoded(identity.members)
       stock.write(latest.quote, figures: figures)
-      stock.writeLimits(of: latest.quote, identity: identity)
+      stock.member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
+      stock.member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
       stock.writeYear(of: latest.quote, identity: identity)
       stock.member("trading") { $0.string(latest.quote.trading.name) }
       stock.member("quotedAt") { $0.moment(latest.quote.at, in: zone) }
@@ -71,7 +75,9 @@ extension EncodedStock {
       stock.member("stale") { $0.boolean(isStale) }
       stock.member("seq") { $0.integer(latest.seq) }
     }
-    self.init(place: place, seq: latest.seq, json: text.bytes)
+    self.init(
+      place: place, json: text.bytes, latest: latest, figures: figures, band: band,
+      isStale: isStale)
   }
 }
 
@@ -103,6 +109,13 @@ package final class SeriesIdentity: Sendable {
     instrument.flatMap { instrument in
       PriceLimit.band(for: instrument, marks: marks, previousClose: previousClose, on: day)
     }
+  }
+}
+
+extension Quote {
+  /// How many levels a side of the book shows: through the last that is not empty.
+  static func depth(of book: Book) -> Int {
+    book.indices.last { book[$0] != .empty }.map { $0 + 1 } ?? 0
   }
 }
 
@@ -147,22 +160,14 @@ extension JSONWriter {
   }
 
   private mutating func write(book: Quote.Book) {
-    let count = book.indices.last { book[$0] != .empty }.map { $0 + 1 } ?? 0
     array { levels in
-      for index in 0..<count {
+      for index in 0..<Quote.depth(of: book) {
         levels.object { level in
           level.member("price") { $0.decimal(book[index].price) }
           level.member("volume") { $0.decimal(book[index].volume) }
         }
       }
     }
-  }
-
-  fileprivate mutating func writeLimits(of quote: Quote, identity: SeriesIdentity) {
-    let band = quote.limits.band(
-      or: identity.band(previousClose: quote.previousClose, on: quote.tradingDay))
-    member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
-    member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
   }
 
   /// Of 52 weeks: what the days before have, and what today shows.

@@ -66,7 +66,7 @@ extension MarketRoutes {
   private func lastDay(
     of place: SeriesPlace, in state: MarketState
   ) async throws(Problem) -> TradingDay {
-    if let day = state.figures[place.index]?.tradingDay { return day }
+    if let day = state.figures(of: place)?.tradingDay { return day }
     let series = state.directory[place]
     let stored = try await query { (reader) throws(StoreError) in
       try reader.newestDay(of: series)

@@ -143,8 +143,7 @@ extension MarketRoutes {
   private func coverage(_ arguments: Arguments) async throws(Problem) -> Answer {
     let state = memory.state
     let symbol = try optionalSymbol(arguments, state: state)
-    let newest = state.figures.compactMap { $0?.tradingDay }.max()
-    let day = arguments.day("day") ?? newest ?? MarketZone.shanghai.day(at: .now)
+    let day = arguments.day("day") ?? state.quoteDay ?? MarketZone.shanghai.day(at: .now)
     let limit = Int(arguments.integer("limit") ?? 500)
     let fingerprint = arguments.fingerprint(of: "coverage \(day)")
     var after = ""

@@ -42,7 +42,7 @@ extension MarketRoutes {
   private func stock(_ arguments: Arguments) throws(Problem) -> Answer {
     let state = memory.state
     let place = try series(arguments, state: state)
-    let stock = state.stocks[place.index]
+    let stock = state.stock(at: place)
     // The object begins with its brace.
     let json = Array("{\"epoch\":\(state.epoch),".utf8) + state.json(of: place).dropFirst()
     return answer(json, tag: "\(state.epoch)-\(stock?.seq ?? 0)", state: state)
@@ -143,7 +143,7 @@ enum StockOrder: String, CaseIterable, Sendable {
   }
 
   private func value(of place: SeriesPlace, in state: MarketState) -> ExactDecimal? {
-    guard let figures = state.figures[place.index] else { return nil }
+    guard let figures = state.figures(of: place) else { return nil }
     return switch self {
     case .symbol: nil
     case .price: figures.price
@@ -158,7 +158,7 @@ enum StockOrder: String, CaseIterable, Sendable {
 extension MarketState {
   /// A stock; of a series without a quote, what it is.
   func json(of place: SeriesPlace) -> [UInt8] {
-    if let stock = stocks[place.index] { return stock.json }
+    if let stock = stock(at: place) { return stock.json }
     let series = directory[place]
     var text = JSONWriter()
     text.object { stock in

@@ -102,7 +102,7 @@ struct ListedHolding: Sendable {
 
   init(_ holding: ValuedHolding, in state: MarketState) {
     self.holding = holding
-    stock = ListedStock(holding.record.symbol, in: state).encoded
+    stock = ListedStock(holding.record.symbol, in: state).stock
   }
 
   private var gain: Gain {

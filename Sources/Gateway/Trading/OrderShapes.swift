@@ -8,16 +8,15 @@ import Reader
 /// What memory has of an instrument.
 struct ListedStock: Sendable {
   let series: SeriesRecord?
-  let encoded: EncodedStock?
+  let stock: EncodedStock?
 
   init(_ symbol: Symbol, in state: MarketState) {
     let place = state.directory.meant(by: symbol)
     series = place.map { state.directory[$0] }
-    encoded = place.flatMap { $0.index < state.stocks.count ? state.stocks[$0.index] : nil }
+    stock = place.flatMap { state.stock(at: $0) }
   }
 
   var zone: MarketZone { series?.zone ?? .shanghai }
-  var stock: PublishedStock? { encoded.flatMap { PublishedStock(json: $0.json) } }
 }
 
 /// Where an order stands in its queue, and what it certainly and possibly got.
@@ -27,7 +26,7 @@ struct QueueStanding: Sendable {
   let possible: ExactDecimal?
   let basis: String?
 
-  init(_ record: OrderRecord, stock: PublishedStock?) {
+  init(_ record: OrderRecord, stock: EncodedStock?) {
     place = QueuePlace(record, stock: stock)
     certain = record.filled
     possible = record.possible
@@ -140,7 +139,7 @@ struct ListedPurchase: Sendable {
   let order: ListedOrder?
   let name: String?
   let zone: MarketZone
-  let stock: PublishedStock?
+  let stock: EncodedStock?
   let place: QueuePlace
 
   init(_ purchase: QueuePurchaseRecord, order: OrderRecord?, in state: MarketState) {
@@ -171,8 +170,8 @@ struct ListedPurchase: Sendable {
       .choice("state", of: states) { $0.purchase.state },
       .optionalString("reason") { $0.purchase.reason },
       .moment("changedAt") { $0.purchase.changedAt },
-      .optionalDecimal("currentPrice") { $0.stock?.currentPrice?.value },
-      .optionalDecimal("limitUp") { $0.stock?.limitUp?.value },
+      .optionalDecimal("currentPrice") { $0.stock?.currentPrice },
+      .optionalDecimal("limitUp") { $0.stock?.limitUp },
       .optionalDecimal("aheadAtMost") { $0.place.aheadMax },
       .optionalDecimal("behindAtLeast") { $0.place.behindMin },
       .decimal("certain") { $0.order?.record.filled ?? .zero },

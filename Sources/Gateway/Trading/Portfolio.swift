@@ -170,7 +170,7 @@ struct AccountHoldings: Sendable {
   func revalued(in state: MarketState) -> AccountHoldings? {
     var revalued = self
     for (symbol, price) in prices {
-      guard let place = state.directory.meant(by: symbol), let figures = state.figures[place.index]
+      guard let place = state.directory.meant(by: symbol), let figures = state.figures(of: place)
       else { continue }
       guard figures.tradingDay == price.day else { return nil }
       revalued.prices[symbol]?.last = figures.price ?? figures.previousClose
@@ -251,7 +251,7 @@ extension TradingService {
         continue
       }
       let series = state.directory[place]
-      let figures = state.figures[place.index]
+      let figures = state.figures(of: place)
       let reference = figures?.previousClose
       prices[symbol] = HoldingPrice(
         day: figures?.tradingDay ?? series.zone.day(at: now), last: figures?.price ?? reference,

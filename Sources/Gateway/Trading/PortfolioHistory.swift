@@ -121,7 +121,7 @@ extension TradingService {
   ) -> [Symbol: [TradingDay: ExactDecimal]] {
     var prices: [Symbol: [TradingDay: ExactDecimal]] = [:]
     for place in places {
-      guard let figures = state.figures[place.index], let price = figures.price else { continue }
+      guard let figures = state.figures(of: place), let price = figures.price else { continue }
       prices[state.directory[place].symbol] = [figures.tradingDay: price]
     }
     return prices

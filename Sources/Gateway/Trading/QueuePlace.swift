@@ -14,19 +14,16 @@ struct QueuePlace: Sendable {
   /// What the book shows beyond those; nil where it does not show the price.
   private(set) var behindMin: ExactDecimal?
 
-  private static let levelsMax = 5
-
-  init(_ record: OrderRecord, stock: PublishedStock?) {
+  init(_ record: OrderRecord, stock: EncodedStock?) {
     let evidence = record.execution.flatMap { FillEvidence(text: $0.evidence) }
     let isResting = [.accepted, .partiallyFilled, .pendingCancel].contains(record.state)
     guard isResting, let limit = record.order.limit else { return }
     let isBuy = record.order.side == .buy
     // Who came between an older book and the order is not in it.
     var visible: ExactDecimal?
-    if let stock, !stock.stale, let seen = stock.quotedAt?.value, seen >= record.acceptedAt,
-      let levels = isBuy ? stock.bids : stock.asks
-    {
-      visible = Self.volume(at: limit, in: levels, isBuy: isBuy)
+    if let stock, !stock.isStale, stock.quote.at >= record.acceptedAt {
+      visible = Self.volume(
+        at: limit, in: isBuy ? stock.quote.bids : stock.quote.asks, isBuy: isBuy)
     }
     let isReached = evidence.map { [.passive, .limitQueue].contains($0.basis) } ?? false
     aheadMax =
@@ -36,20 +33,20 @@ struct QueuePlace: Sendable {
   }
 
   /// What waits at limit-up now, for one that would join it; nil where the price is not there.
-  init(joiningLimitUpOf stock: PublishedStock?) {
-    guard stock?.stale == false, let limitUp = stock?.limitUp?.value, let best = stock?.bids?.first,
-      best.price.value == limitUp
-    else { return }
-    aheadMax = best.volume.value
+  init(joiningLimitUpOf stock: EncodedStock?) {
+    guard let stock, !stock.isStale, let limitUp = stock.limitUp else { return }
+    let best = stock.quote.bids[0]
+    if best.price == limitUp { aheadMax = best.volume }
   }
 
   private static func volume(
-    at limit: ExactDecimal, in levels: [PublishedStock.Level], isBuy: Bool
+    at limit: ExactDecimal, in book: Quote.Book, isBuy: Bool
   ) -> ExactDecimal? {
-    if let level = levels.first(where: { $0.price.value == limit }) { return level.volume.value }
+    let levels = (0..<Quote.depth(of: book)).map { book[$0] }
+    if let level = levels.first(where: { $0.price == limit }) { return level.volume }
     let isBeyond =
-      levels.count >= levelsMax
-      && (levels.last.map { isBuy ? limit < $0.price.value : limit > $0.price.value } ?? false)
+      levels.count == book.count
+      && (levels.last.map { isBuy ? limit < $0.price : limit > $0.price } ?? false)
     return isBeyond ? nil : .zero
   }
 }

@@ -172,9 +172,7 @@ extension SeriesRecord {
 extension MarketState {
   /// Whether the broker takes orders of it, as far as its kind and the exchange's list go.
   fileprivate func isTradable(_ place: SeriesPlace) -> Bool {
-    guard figures.indices.contains(place.index), figures[place.index]?.isListed == true else {
-      return false
-    }
+    guard figures(of: place)?.isListed == true else { return false }
     return Instrument.classify(directory[place].symbol)?.isTradedOnPaper ?? false
   }
 }

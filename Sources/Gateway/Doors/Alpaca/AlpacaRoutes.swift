@@ -120,7 +120,7 @@ struct AlpacaRoutes: Sendable {
     let state = market.memory.state
     let found = try self.symbols(arguments).series(ofAll: symbols).map { entry in
       let series = state.directory[entry.place]
-      let lastDay = state.figures[entry.place.index]?.tradingDay ?? series.zone.day(at: .now)
+      let lastDay = state.figures(of: entry.place)?.tradingDay ?? series.zone.day(at: .now)
       return (symbol: entry.symbol, series: series, lastDay: lastDay)
     }
     let request = try AlpacaBarsRequest(

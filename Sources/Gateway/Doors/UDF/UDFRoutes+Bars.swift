@@ -211,7 +211,7 @@ extension JSONWriter {
     member("short_name") { $0.string(series.symbol.description) }
     member("exchange") { $0.string(series.exchange ?? "") }
     member("description") { $0.string(series.name ?? "") }
-    guard let figures = state.figures[place.index] else { return }
+    guard let figures = state.figures(of: place) else { return }
     let values: [(StaticString, ExactDecimal?)] = [
       ("lp", figures.price), ("ch", figures.change), ("chp", figures.changePercent),
       ("open_price", figures.open), ("high_price", figures.high), ("low_price", figures.low),
