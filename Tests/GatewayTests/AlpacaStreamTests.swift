@@ -85,6 +85,23 @@ import Testing
     }
   }
 
+  @Test("a quote that changed is translated anew, one that did not is not")
+  func changedQuote() throws {
+    let stream = AlpacaStream { MarketState() }
+    func quote(volume: Int64, json: String) throws -> String {
+      var quote = Quote(
+        symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day, secondOfDay: 34_200)
+      quote.bids[0] = BookLevel(price: ExactDecimal(10), volume: ExactDecimal(volume))
+      let stock = EncodedStock(quote, json: Array(json.utf8))
+      let translation = try #require(stream.translation(of: stock))
+      return String(
+        decoding: translation.bytes(spelled: "a", isBinary: false), as: UTF8.self)
+    }
+    #expect(try quote(volume: 100, json: "1").contains(#""bp":10,"bs":100,"#))
+    #expect(try quote(volume: 200, json: "2").contains(#""bp":10,"bs":200,"#))
+    #expect(try quote(volume: 300, json: "2").contains(#""bp":10,"bs":200,"#))
+  }
+
   @Test("an American bar of the stream has the average price of its source")
   func americanAverage() async throws {
     let fixture = try await AlpacaFixture()

@@ -33,10 +33,10 @@ import Testing
   func prepend() {
     let ring = FeedRing(bytesMax: 10_000)
     ring.reset(epoch: 7, seq: 105)
-    for seq in Int64(106)...110 { ring.append(update(seq, second: seq, bytes: 872)) }
+    for seq in Int64(106)...110 { ring.append(update(seq, second: seq, bytes: 752)) }
     let older = FeedRing()
     older.reset(epoch: 7, seq: 90)
-    for seq in Int64(91)...106 { older.append(update(seq, second: seq, bytes: 872)) }
+    for seq in Int64(91)...106 { older.append(update(seq, second: seq, bytes: 752)) }
     ring.prepend(older, through: 104)
     #expect(seqs(ring.updates(after: 104, epoch: 7)) == nil, "105 would be missing")
     ring.prepend(older, through: 106)
@@ -76,7 +76,7 @@ import Testing
   func bytes() {
     let ring = FeedRing(bytesMax: 10_000)
     ring.reset(epoch: 7, seq: 0)
-    for seq in Int64(1)...1_000 { ring.append(update(seq, second: 1, bytes: 872)) }
+    for seq in Int64(1)...1_000 { ring.append(update(seq, second: 1, bytes: 752)) }
     #expect(ring.size.bytes == 10_000)
     #expect(seqs(ring.updates(after: 995, epoch: 7)) == [996, 997, 998, 999, 1_000])
     guard case .pastHorizon = ring.updates(after: 900, epoch: 7) else {

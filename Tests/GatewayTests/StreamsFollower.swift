@@ -82,9 +82,3 @@ struct StreamsFollower {
     return "{\"action\":\"subscribe\",\"id\":\"7\"\(point),\"channels\":[\(list)]}"
   }
 }
-
-extension StreamsMarket {
-  static func json(_ index: Int, seq: Int64, padding: Int = 0) -> [UInt8] {
-    stock(index, seq: seq, padding: padding).json
-  }
-}

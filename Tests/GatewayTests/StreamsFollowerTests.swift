@@ -26,7 +26,7 @@ import Testing
         .snapshot(
           .init(
             seq: 1, part: 1, parts: 1,
-            objects: [StreamsMarket.json(0, seq: 1), StreamsMarket.json(2, seq: 1)])),
+            objects: [StreamsMarket.stock(0, seq: 1), StreamsMarket.stock(2, seq: 1)])),
       ])
   }
 
@@ -35,7 +35,7 @@ import Testing
     let source = StreamsMarket(count: 5)
     var one = StreamsFollower.following(source, prices: [1, 3])
     one.deliver(source.commit(stocks: [0, 3, 4]))
-    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.json(3, seq: 2)])])
+    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.stock(3, seq: 2)])])
     one.deliver(source.commit(stocks: [0]))
     #expect(one.pull() == [])
     one.send(
@@ -46,7 +46,7 @@ import Testing
         .unsubscribed(
           id: .number(8), channels: [SubscribedChannel(name: "stock-prices", count: 1)],
           unknown: []),
-        .prices(seq: 4, objects: [StreamsMarket.json(1, seq: 4)]),
+        .prices(seq: 4, objects: [StreamsMarket.stock(1, seq: 4)]),
       ])
   }
 
@@ -55,7 +55,7 @@ import Testing
     let source = StreamsMarket(count: 2)
     var one = StreamsFollower.following(source, prices: [0, 1], every: 2)
     one.deliver(source.commit(stocks: [0]))
-    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.json(0, seq: 2)])])
+    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.stock(0, seq: 2)])])
     one.now = 1_000
     one.deliver(source.commit(stocks: [0]))
     one.deliver(source.commit(stocks: [0, 1]))
@@ -65,7 +65,7 @@ import Testing
     one.now = 2_000
     #expect(
       one.pull() == [
-        .prices(seq: 5, objects: [StreamsMarket.json(0, seq: 4), StreamsMarket.json(1, seq: 5)])
+        .prices(seq: 5, objects: [StreamsMarket.stock(0, seq: 4), StreamsMarket.stock(1, seq: 5)])
       ])
   }
 
@@ -85,9 +85,10 @@ import Testing
     var answer = FollowerOutput.Subscribed(
       id: .text("7"), channels: channels, unknown: [], isRecovered: true, from: 1, to: 3)
     let changed = [
-      StreamsMarket.json(0, seq: 2), StreamsMarket.json(1, seq: 2), StreamsMarket.json(2, seq: 3),
+      StreamsMarket.stock(0, seq: 2), StreamsMarket.stock(1, seq: 2),
+      StreamsMarket.stock(2, seq: 3),
     ]
-    let missed = [candles[1].json, candles[2].json, StreamsMarket.candle(1, number: 2).json]
+    let missed = [candles[1], candles[2], StreamsMarket.candle(1, number: 2)]
     #expect(
       one.pull() == [
         .welcome(epoch: 7, seq: 3), .subscribed(answer),
@@ -125,7 +126,7 @@ import Testing
         .snapshot(
           .init(
             seq: 6, part: 1, parts: 1,
-            objects: [StreamsMarket.json(0, seq: 6), StreamsMarket.json(1, seq: 1)])),
+            objects: [StreamsMarket.stock(0, seq: 6), StreamsMarket.stock(1, seq: 1)])),
       ])
   }
 
@@ -138,7 +139,7 @@ import Testing
     for number in 2...4 {
       one.deliver(source.commit(messages: [StreamsMarket.candle(0, number: number)]))
     }
-    let last = StreamsMarket.candle(0, number: 4).json
+    let last = StreamsMarket.candle(0, number: 4)
     #expect(one.pull() == [.log(type: .candles, seq: 4, objects: [last])])
   }
 
@@ -194,16 +195,16 @@ import Testing
     let source = StreamsMarket(count: 400, padding: 500)
     var one = StreamsFollower(source)
     one.send(StreamsFollower.subscription(prices: Array(0..<400)))
-    var objects: [[UInt8]] = []
+    var objects: [EncodedStock] = []
     var parts: [Int] = []
     for case .snapshot(let snapshot) in one.pull() {
-      #expect(snapshot.objects.reduce(0) { $0 + $1.count + 1 } <= StreamLimits.objectBytesMax)
+      #expect(snapshot.objects.reduce(0) { $0 + $1.json.count + 1 } <= StreamLimits.objectBytesMax)
       #expect(snapshot.parts == 4)
       parts.append(snapshot.part)
       objects += snapshot.objects
     }
     #expect(parts == [1, 2, 3, 4])
-    #expect(objects == (0..<400).map { StreamsMarket.json($0, seq: 1, padding: 500) })
+    #expect(objects == (0..<400).map { StreamsMarket.stock($0, seq: 1, padding: 500) })
   }
 
   @Test("a commit larger than a message is sent in several, of which only the last is its end")

@@ -133,11 +133,11 @@ import Testing
       one.deliver(source.commit(stocks: [0, number % 2], messages: candles))
     }
     #expect(one.urgent == [.slow(conflated: 2)])
-    let candles = (2...9).map { StreamsMarket.candle(0, number: $0).json }
+    let candles = (2...9).map { StreamsMarket.candle(0, number: $0) }
     #expect(
       one.pull() == [
         .prices(
-          seq: 1, objects: [StreamsMarket.json(0, seq: 9), StreamsMarket.json(1, seq: 9)]),
+          seq: 1, objects: [StreamsMarket.stock(0, seq: 9), StreamsMarket.stock(1, seq: 9)]),
         .log(type: .candles, seq: 9, objects: candles),
       ])
     one.deliver(source.commit(stocks: [2]))

@@ -21,13 +21,13 @@ private struct View {
   mutating func read(_ output: FollowerOutput) {
     switch output {
     case .snapshot(let snapshot):
-      for object in snapshot.objects { readPrice(object) }
+      for stock in snapshot.objects { readPrice(stock.json) }
       resumeSeq = snapshot.part == snapshot.parts ? snapshot.seq : resumeSeq
-    case .prices(let seq, let objects):
-      for object in objects { readPrice(object) }
+    case .prices(let seq, let stocks):
+      for stock in stocks { readPrice(stock.json) }
       resumeSeq = seq
-    case .log(_, let seq, let objects):
-      candles += objects.map { String(decoding: $0, as: UTF8.self) }
+    case .log(_, let seq, let messages):
+      candles += messages.map { String(decoding: $0.json, as: UTF8.self) }
       resumeSeq = seq
     case .heartbeat(let seq): resumeSeq = seq
     default: break

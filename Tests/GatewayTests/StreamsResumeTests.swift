@@ -14,10 +14,10 @@ import Testing
     let source = StreamsMarket(count: 2)
     var one = StreamsFollower.following(source, prices: [0], every: 60, candles: [0])
     one.deliver(source.commit(stocks: [0]))
-    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.json(0, seq: 2)])])
+    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.stock(0, seq: 2)])])
     let candle = StreamsMarket.candle(0, number: 1)
     one.deliver(source.commit(stocks: [0], messages: [candle]))
-    #expect(one.pull() == [.log(type: .candles, seq: 2, objects: [candle.json])])
+    #expect(one.pull() == [.log(type: .candles, seq: 2, objects: [candle])])
     #expect(one.follower.reached(in: one.market) == .init(seq: 2, log: LogCursor(after: 3)))
     var again = StreamsFollower(source)
     again.send(
@@ -26,7 +26,7 @@ import Testing
     let outputs = again.pull().dropFirst(2)
     #expect(
       Array(outputs) == [
-        .snapshot(.init(seq: 3, part: 1, parts: 1, objects: [StreamsMarket.json(0, seq: 3)]))
+        .snapshot(.init(seq: 3, part: 1, parts: 1, objects: [StreamsMarket.stock(0, seq: 3)]))
       ])
   }
 
@@ -38,13 +38,13 @@ import Testing
     one.deliver(source.commit(messages: candles))
     #expect(
       one.follower.next(in: one.market, now: 0)
-        == .log(type: .candles, seq: 1, objects: [candles[0].json]))
+        == .log(type: .candles, seq: 1, objects: [candles[0]]))
     let log = LogCursor(after: 1, position: 1)
     #expect(one.follower.reached(in: one.market) == .init(seq: 1, log: log))
     var again = StreamsFollower(source)
     again.send(StreamsFollower.subscription(candles: [0, 1, 2], after: (7, 1), log: log))
     #expect(
-      again.pull().dropFirst(2).flatMap(\.objects) == candles.dropFirst().map(\.json))
+      again.pull().dropFirst(2).flatMap(\.objects) == Array(candles.dropFirst()))
     // Another gateway does not have the commit yet.
     let behind = StreamsMarket(count: 3)
     var other = StreamsFollower(behind)
@@ -52,7 +52,7 @@ import Testing
     #expect(other.pull().flatMap(\.objects).isEmpty)
     #expect(other.follower.reached(in: other.market) == .init(seq: 1, log: log))
     other.deliver(behind.commit(messages: candles))
-    #expect(other.pull().flatMap(\.objects) == candles.dropFirst().map(\.json))
+    #expect(other.pull().flatMap(\.objects) == Array(candles.dropFirst()))
   }
 
   @Test("a commit that was begun is not begun again when less than it is read")
@@ -69,8 +69,8 @@ import Testing
     let steps = [3, 2, 3].map { cursor.next(for: interests, through: $0, in: market) }
     #expect(
       steps == [
-        .message(type: .candles, objects: [candles[0].json]), .end,
-        .message(type: .candles, objects: [candles[1].json]),
+        .message(type: .candles, objects: [candles[0]]), .end,
+        .message(type: .candles, objects: [candles[1]]),
       ])
   }
 
@@ -218,7 +218,7 @@ import Testing
 }
 
 extension FollowerOutput {
-  fileprivate var objects: [[UInt8]] {
+  fileprivate var objects: [FeedMessage] {
     if case .log(_, _, let objects) = self { objects } else { [] }
   }
 }

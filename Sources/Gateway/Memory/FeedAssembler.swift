@@ -128,15 +128,8 @@ struct FeedAssembler: Sendable {
 extension FeedAssembler {
   private func messages(of change: FeedChange) -> [FeedMessage] {
     var messages: [FeedMessage] = []
-    for (stored, state) in change.candles.map({ ($0, "final") })
-      + change.revisions.map({ ($0, "revised") })
-    {
-      let place = place(of: stored.candle)
-      messages.append(
-        message(.candle(stored.candle.timeframe), place) {
-          $0.write(stored, state: state, series: place.map { self.state.directory[$0] })
-        })
-    }
+    for stored in change.candles { messages.append(message(of: stored, isRevised: false)) }
+    for stored in change.revisions { messages.append(message(of: stored, isRevised: true)) }
     for (gap, kind) in change.gaps.map({ ($0, FeedMessage.Kind.gap) })
       + change.closedGaps.map({ ($0, .closedGap) })
     {
@@ -154,6 +147,16 @@ extension FeedAssembler {
       messages.append(message(kind, nil) { $0.write(event) })
     }
     return messages
+  }
+
+  private func message(of stored: StoredCandle, isRevised: Bool) -> FeedMessage {
+    let place = place(of: stored.candle)
+    let series = place.map { state.directory[$0] }
+    var text = JSONWriter()
+    text.object { $0.write(stored, state: isRevised ? "revised" : "final", series: series) }
+    return FeedMessage(
+      kind: .candle(stored.candle.timeframe), place: place, json: text.bytes,
+      candle: CandleFigures(stored.candle, isRevised: isRevised, series: series))
   }
 
   private func zone(of place: SeriesPlace?) -> MarketZone {

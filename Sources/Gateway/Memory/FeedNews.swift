@@ -2,6 +2,7 @@
 /// order, encoded.
 
 import Market
+import Reader
 
 /// One commit.
 package struct FeedUpdate: Sendable {
@@ -26,7 +27,7 @@ package struct FeedUpdate: Sendable {
 }
 
 /// What belongs to a log and not to a state: each is sent once, in order.
-package struct FeedMessage: Sendable {
+package struct FeedMessage: Sendable, Equatable {
   package enum Kind: Sendable, Hashable {
     case candle(Timeframe)
     case gap
@@ -42,11 +43,39 @@ package struct FeedMessage: Sendable {
   package let place: SeriesPlace?
   /// A JSON object in UTF-8: an element of a message's `data`.
   package let json: [UInt8]
+  /// What a message of a candle shows; nil for any other.
+  let candle: CandleFigures?
 
-  package init(kind: Kind, place: SeriesPlace?, json: [UInt8]) {
+  init(kind: Kind, place: SeriesPlace?, json: [UInt8], candle: CandleFigures? = nil) {
     self.kind = kind
     self.place = place
     self.json = json
+    self.candle = candle
+  }
+}
+
+/// What other makers' APIs show of a candle, and no more: the log keeps it for a quarter of an
+/// hour.
+struct CandleFigures: Sendable, Equatable {
+  let symbol: Symbol
+  let openedAt: Timestamp
+  let open: ExactDecimal
+  let high: ExactDecimal
+  let low: ExactDecimal
+  let close: ExactDecimal
+  let volume: ExactDecimal
+  let averagePrice: ExactDecimal?
+  /// Whether it was final before.
+  let isRevised: Bool
+
+  /// - Parameter series: nil where it is not known.
+  init(_ candle: Candle, isRevised: Bool, series: SeriesRecord?) {
+    symbol = candle.symbol
+    openedAt = candle.openedAt
+    (open, high, low, close) = (candle.open, candle.high, candle.low, candle.close)
+    volume = candle.volume
+    averagePrice = candle.averagePrice(in: series)
+    self.isRevised = isRevised
   }
 }
 

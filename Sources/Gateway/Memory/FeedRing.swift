@@ -7,8 +7,8 @@ import Platform
 package final class FeedRing: Sendable {
   /// An outage of a phone on a train; a mobile app that was away for longer loads anew.
   package static let secondsMax: Int64 = 15 * 60
-  /// A sweep's minute of 5,400 candles is 1.5 MB.
-  package static let bytesMaxDefault = 32 * 1024 * 1024
+  /// A sweep's minute of 5,400 candles is 2.7 MB.
+  package static let bytesMaxDefault = 44 * 1024 * 1024
 
   package enum Reading: Sendable {
     /// All after the seq that was asked for, oldest first, without their stocks: those are state.
@@ -50,8 +50,8 @@ package final class FeedRing: Sendable {
 
   private let contents = Locked(Contents())
   let bytesMax: Int
-  /// A final candle is about 250 bytes of JSON, with what it costs beside them.
-  private static let messageBytesUsual = 320
+  /// A final candle is about 300 bytes of JSON, with what it costs beside them.
+  private static let messageBytesUsual = 440
 
   /// More messages than that have no room.
   var messagesMax: Int { bytesMax / Self.messageBytesUsual }
@@ -121,7 +121,14 @@ package final class FeedRing: Sendable {
   }
 }
 
+extension FeedMessage {
+  /// Itself with the figures of its candle, and the head of its array of bytes.
+  fileprivate static let bytesBesideJSON = 184
+}
+
 extension FeedUpdate {
   /// What the messages take, with what each costs beside its text.
-  fileprivate var bytes: Int { messages.reduce(64) { $0 + $1.json.count + 64 } }
+  fileprivate var bytes: Int {
+    messages.reduce(64) { $0 + $1.json.count + FeedMessage.bytesBesideJSON }
+  }
 }

@@ -85,7 +85,7 @@ extension MinuteComplete {
 
 extension Candle {
   /// As the database has it: the source's, else turnover ÷ volume, which of an index is no price.
-  fileprivate func averagePrice(in series: SeriesRecord?) -> ExactDecimal? {
+  func averagePrice(in series: SeriesRecord?) -> ExactDecimal? {
     if let vwap { return vwap }
     guard series?.kind != InstrumentKind.index.name else { return nil }
     return .averagePrice(turnover: turnover, volume: volume)

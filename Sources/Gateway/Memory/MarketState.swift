@@ -68,6 +68,12 @@ package struct EncodedStock: Sendable {
   var isStale: Bool { content.isStale }
 }
 
+extension EncodedStock: Equatable {
+  package static func == (one: EncodedStock, other: EncodedStock) -> Bool {
+    one.place == other.place && one.seq == other.seq && one.json == other.json
+  }
+}
+
 package struct MarketState: Sendable {
   /// The life of the database; another one means that seqs start anew.
   package var epoch: Int64

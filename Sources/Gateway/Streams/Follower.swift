@@ -222,15 +222,15 @@ struct Follower: Sendable {
   private mutating func nextPrices(in market: StreamMarket, now: Int64) -> FollowerOutput? {
     guard var scan = lag.prices else { return nil }
     if scan.position == 0 { scan.target = market.seq }
-    var objects: [[UInt8]] = []
+    var objects: [EncodedStock] = []
     objects.reserveCapacity(min(prices.count - scan.position, Self.objectsUsual))
     var bytes = 0
     while scan.position < prices.count {
       let place = prices.places[scan.position]
-      if market.seq(of: place) > scan.since, let json = market.json(of: place) {
-        bytes += json.count + 1
+      if market.seq(of: place) > scan.since, let stock = market.stock(at: place) {
+        bytes += stock.json.count + 1
         guard objects.isEmpty || bytes <= StreamLimits.objectBytesMax else { break }
-        objects.append(json)
+        objects.append(stock)
       }
       scan.position += 1
     }

@@ -21,12 +21,12 @@ extension Follower {
       seq = market.seq
       var bytes = 0
       for place in series.places where market.seq(of: place) > since ?? 0 {
-        guard let json = market.json(of: place) else { continue }
-        if bytes + json.count + 1 > StreamLimits.objectBytesMax {
+        guard let stock = market.stock(at: place) else { continue }
+        if bytes + stock.json.count + 1 > StreamLimits.objectBytesMax {
           ends.append(places.count)
           bytes = 0
         }
-        bytes += json.count + 1
+        bytes += stock.json.count + 1
         places.append(place)
       }
       ends.append(places.count)
@@ -39,7 +39,7 @@ extension Follower {
       of series: PlaceSet, in market: StreamMarket
     ) -> FollowerOutput.Snapshot {
       let start = part == 0 ? 0 : ends[part - 1]
-      let objects = places[start..<ends[part]].filter(series.contains).compactMap(market.json(of:))
+      let objects = places[start..<ends[part]].filter(series.contains).compactMap(market.stock(at:))
       part += 1
       return FollowerOutput.Snapshot(seq: seq, part: part, parts: ends.count, objects: objects)
     }

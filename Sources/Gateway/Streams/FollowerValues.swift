@@ -81,8 +81,8 @@ enum FollowerOutput: Equatable, Sendable {
   case resync(ResyncReason, epoch: Int64, seq: Int64)
   case snapshot(Snapshot)
   /// `seq` is where the follower resumes after this message.
-  case prices(seq: Int64, objects: [[UInt8]])
-  case log(type: LogType, seq: Int64, objects: [[UInt8]])
+  case prices(seq: Int64, objects: [EncodedStock])
+  case log(type: LogType, seq: Int64, objects: [FeedMessage])
   /// Of the user's own; the number is where the follower resumes after this message.
   case updates(UserChannel, number: Int64, epoch: Int64, items: [OutboxItem])
   case portfolios(objects: [[UInt8]])
@@ -107,7 +107,7 @@ enum FollowerOutput: Equatable, Sendable {
     let seq: Int64
     let part: Int
     let parts: Int
-    let objects: [[UInt8]]
+    let objects: [EncodedStock]
   }
 }
 

@@ -17,7 +17,7 @@ struct LogCursor: Equatable, Comparable, Sendable {
   }
 
   enum Step: Equatable {
-    case message(type: LogType, objects: [[UInt8]])
+    case message(type: LogType, objects: [FeedMessage])
     case end
     case pastHorizon
   }
@@ -52,7 +52,7 @@ struct LogCursor: Equatable, Comparable, Sendable {
 
   private struct Collected {
     var type: LogType?
-    var objects: [[UInt8]] = []
+    var objects: [FeedMessage] = []
     var bytes = 0
 
     mutating func add(_ message: FeedMessage) -> Bool {
@@ -61,7 +61,7 @@ struct LogCursor: Equatable, Comparable, Sendable {
       guard isRoomy, type == nil || type == itsType else { return false }
       type = itsType
       bytes += message.json.count + 1
-      objects.append(message.json)
+      objects.append(message)
       return true
     }
 

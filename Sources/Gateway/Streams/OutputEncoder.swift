@@ -25,21 +25,43 @@ struct OutputEncoder {
       if framing == .webSocket { Self.writeClose(reason, to: &buffer) }
       return
     }
-    let (head, objects) = parts(of: output, reached: reached, in: market, feeds: feeds)
-    let tail = objects == nil ? [] : Self.tail
-    let length = head.count + (objects?.jsonBytes ?? 0) + tail.count
-    buffer.reserveCapacity(minimumWritableBytes: length + Self.surroundingBytesMax)
+    if framing == .events, let reached, let seq = reached.seq {
+      buffer.writeString("id: \(market.epoch)-\(seq)\(reached.suffix(behind: seq))\n")
+    }
+    guard let head = head(of: output, reached: reached, in: market) else {
+      let whole = output.json(reached: reached, in: market, feeds: feeds)
+      Self.writeMessage(
+        head: whole, objects: EmptyCollection<[UInt8]>(), tail: [], framing: framing, to: &buffer)
+      return
+    }
+    func write(list objects: some Collection<[UInt8]>) {
+      Self.writeMessage(
+        head: head, objects: objects, tail: Self.tail, framing: framing, to: &buffer)
+    }
+    switch output {
+    case .prices(_, let stocks): write(list: stocks.lazy.map { $0.json })
+    case .snapshot(let snapshot): write(list: snapshot.objects.lazy.map { $0.json })
+    case .log(_, _, let messages): write(list: messages.lazy.map { $0.json })
+    case .updates(_, _, _, let items): write(list: items.lazy.map { $0.json })
+    case .portfolios(let objects): write(list: objects)
+    default: break
+    }
+  }
+
+  private static func writeMessage(
+    head: [UInt8], objects: some Collection<[UInt8]>, tail: [UInt8], framing: StreamFraming,
+    to buffer: inout ByteBuffer
+  ) {
+    let commas = max(0, objects.count - 1)
+    let length = head.count + objects.reduce(commas) { $0 + $1.count } + tail.count
+    buffer.reserveCapacity(minimumWritableBytes: length + surroundingBytesMax)
     switch framing {
-    case .webSocket: Self.writeHeader(length: length, to: &buffer)
-    case .events:
-      if let reached, let seq = reached.seq {
-        buffer.writeString("id: \(market.epoch)-\(seq)\(reached.suffix(behind: seq))\n")
-      }
-      buffer.writeString("data: ")
+    case .webSocket: writeHeader(length: length, to: &buffer)
+    case .events: buffer.writeString("data: ")
     }
     buffer.writeBytes(head)
-    for (index, object) in (objects ?? []).enumerated() {
-      if index > 0 { buffer.writeInteger(Self.comma) }
+    for (index, object) in objects.enumerated() {
+      if index > 0 { buffer.writeInteger(comma) }
       buffer.writeBytes(object)
     }
     buffer.writeBytes(tail)
@@ -78,40 +100,36 @@ struct OutputEncoder {
 
   // MARK: JSON
 
-  /// - Returns: the whole message, or what stands before its objects.
-  private mutating func parts(
-    of output: FollowerOutput, reached: Follower.Reached?, in market: StreamMarket,
-    feeds: () -> [UInt8]
-  ) -> (head: [UInt8], objects: [[UInt8]]?) {
+  /// What stands before the objects of a message; nil of one without a list of them.
+  private mutating func head(
+    of output: FollowerOutput, reached: Follower.Reached?, in market: StreamMarket
+  ) -> [UInt8]? {
     switch output {
-    case .prices(let seq, let objects):
+    case .prices(let seq, _):
       guard reached?.log(behind: seq) == nil else {
-        return (Self.pricesHead(seq: seq, reached: reached, in: market), objects)
+        return Self.pricesHead(seq: seq, reached: reached, in: market)
       }
       if pricesHead.seq != seq {
         pricesHead = (seq, Self.pricesHead(seq: seq, reached: nil, in: market))
       }
-      return (pricesHead.bytes, objects)
-    case .log(let type, let seq, let objects):
+      return pricesHead.bytes
+    case .log(let type, let seq, _):
       let log = reached.member(behind: seq)
-      return (
-        Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8), objects
-      )
-    case .portfolios(let objects):
-      let head = "{\"type\":\"\(UserChannel.portfolios.rawValue)\",\"data\":["
-      return (Array(head.utf8), objects)
-    case .updates(let channel, let number, let epoch, let items):
+      return Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8)
+    case .portfolios:
+      return Array("{\"type\":\"\(UserChannel.portfolios.rawValue)\",\"data\":[".utf8)
+    case .updates(let channel, let number, let epoch, _):
       let head =
         "{\"type\":\"\(channel.rawValue)\",\"n\":\(number),\"epochN\":\(epoch),\"data\":["
-      return (Array(head.utf8), items.map(\.json))
+      return Array(head.utf8)
     case .snapshot(let snapshot):
       let head = """
         {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq)\
         \(reached.member(behind: snapshot.seq)),"part":\(snapshot.part),"parts":\(snapshot.parts),\
         "data":[
         """
-      return (Array(head.utf8), snapshot.objects)
-    default: return (output.json(reached: reached, in: market, feeds: feeds), nil)
+      return Array(head.utf8)
+    default: return nil
     }
   }
 
@@ -148,9 +166,4 @@ extension Follower.Reached? {
     let position = log.position == 0 ? "" : ",\"logPosition\":\(log.position)"
     return ",\"logSeq\":\(log.after)\(position)"
   }
-}
-
-extension [[UInt8]] {
-  /// With commas between.
-  fileprivate var jsonBytes: Int { reduce(Swift.max(0, count - 1)) { $0 + $1.count } }
 }

@@ -65,8 +65,8 @@ final class StreamMarket {
     place.index < seqs.count ? seqs[place.index] : 0
   }
 
-  func json(of place: SeriesPlace) -> [UInt8]? {
-    place.index < stocks.count ? stocks[place.index]?.json : nil
+  func stock(at place: SeriesPlace) -> EncodedStock? {
+    place.index < stocks.count ? stocks[place.index] : nil
   }
 
   /// Commits with log messages behind `after`, oldest first; nil if some are no longer kept.

@@ -52,35 +52,33 @@ struct AlpacaMessage: Sendable {
       average: candle.vwap)
   }
 
-  init(_ candle: PublishedCandle) {
+  init(_ candle: CandleFigures) {
     self = .bar(
-      openedAt: candle.openedAt.value,
-      prices: [candle.open, candle.high, candle.low, candle.close].map(\.value),
-      volume: candle.volume.value, trades: nil, average: candle.vwap?.value)
+      openedAt: candle.openedAt, prices: [candle.open, candle.high, candle.low, candle.close],
+      volume: candle.volume, trades: nil, average: candle.averagePrice)
   }
 
   /// The day that is not over; nil before the first trade.
-  init?(today stock: PublishedStock, opensAt: Timestamp) {
-    let prices = [stock.openPrice, stock.highPrice, stock.lowPrice, stock.currentPrice]
-      .compactMap { $0?.value }
-    guard prices.count == 4, let volume = stock.volume?.value else { return nil }
-    let turnover = stock.kind == InstrumentKind.index.name ? nil : stock.turnover?.value
+  init?(today figures: StockFigures, of series: SeriesRecord, opensAt: Timestamp) {
+    let prices = [figures.open, figures.high, figures.low, figures.price].compactMap(\.self)
+    guard prices.count == 4 else { return nil }
+    let turnover = series.kind == InstrumentKind.index.name ? nil : figures.turnover
     self = .bar(
-      openedAt: opensAt, prices: prices, volume: volume, trades: nil,
-      average: .averagePrice(turnover: turnover, volume: volume))
+      openedAt: opensAt, prices: prices, volume: figures.volume, trades: nil,
+      average: .averagePrice(turnover: turnover, volume: figures.volume))
   }
 
   /// Of the first level of the book; nil where there is no book. A side without orders is 0.
-  init?(quote stock: PublishedStock) {
-    guard let at = stock.quotedAt?.value, let bids = stock.bids, let asks = stock.asks,
-      !(bids.isEmpty && asks.isEmpty)
-    else { return nil }
-    func number(_ value: PublishedDecimal?) -> Value { .number(value?.value ?? .zero) }
+  init?(quote: Quote) {
+    let hasBids = Quote.depth(of: quote.bids) > 0
+    let hasAsks = Quote.depth(of: quote.asks) > 0
+    guard hasBids || hasAsks else { return nil }
+    let bid = hasBids ? quote.bids[0] : .empty
+    let ask = hasAsks ? quote.asks[0] : .empty
     self.init([
-      Field("t", .moment(at)), Field("ax", .text("")), Field("ap", number(asks.first?.price)),
-      Field("as", number(asks.first?.volume)), Field("bx", .text("")),
-      Field("bp", number(bids.first?.price)), Field("bs", number(bids.first?.volume)),
-      Field("c", .texts([])), Field("z", .text("")),
+      Field("t", .moment(quote.at)), Field("ax", .text("")), Field("ap", .number(ask.price)),
+      Field("as", .number(ask.volume)), Field("bx", .text("")), Field("bp", .number(bid.price)),
+      Field("bs", .number(bid.volume)), Field("c", .texts([])), Field("z", .text("")),
     ])
   }
 

@@ -84,8 +84,8 @@ extension AlpacaRoutes {
 
   // MARK: Quotes and trades
 
-  private func stock(at place: SeriesPlace) -> PublishedStock? {
-    PublishedStock(json: market.memory.state.json(of: place))
+  private func newestQuote(at place: SeriesPlace) -> AlpacaMessage? {
+    market.memory.state.stock(at: place).flatMap { AlpacaMessage(quote: $0.quote) }
   }
 
   private var latestQuotes: [Route] {
@@ -99,8 +99,7 @@ extension AlpacaRoutes {
           answer.member("quotes") { list in
             list.object { list in
               for entry in found {
-                guard let quote = stock(at: entry.place).flatMap({ AlpacaMessage(quote: $0) })
-                else { continue }
+                guard let quote = newestQuote(at: entry.place) else { continue }
                 list.member(named: entry.symbol) { $0.write(quote) }
               }
             }
@@ -114,9 +113,7 @@ extension AlpacaRoutes {
       ) { arguments in
         let symbol = arguments["symbol"] ?? ""
         let place = try symbols(arguments).series(symbol)
-        guard let quote = stock(at: place).flatMap({ AlpacaMessage(quote: $0) }) else {
-          throw Self.nothing("it has no book")
-        }
+        guard let quote = newestQuote(at: place) else { throw Self.nothing("it has no book") }
         return .object { answer in
           answer.member("quote") { $0.write(quote) }
           answer.member("symbol") { $0.string(symbol) }
@@ -186,28 +183,29 @@ extension AlpacaRoutes {
   private func write(
     snapshotOf place: SeriesPlace, bars: NewestBars, to text: inout JSONWriter
   ) {
-    let stock = stock(at: place)
+    let state = market.memory.state
+    let (stock, series) = (state.stock(at: place), state.directory[place])
     var days = bars.days
-    if let stock, let day = stock.tradingDay.flatMap({ TradingDay($0) }), days.first?.day != day {
-      let zone = market.memory.state.directory[place].zone
-      let opensAt = zone.moment(on: day, secondOfDay: zone.market?.dayOpens ?? 0)
-      if let today = AlpacaMessage(today: stock, opensAt: opensAt) {
+    if let figures = stock?.figures, days.first?.day != figures.tradingDay {
+      let day = figures.tradingDay
+      let opensAt = series.zone.moment(on: day, secondOfDay: series.zone.market?.dayOpens ?? 0)
+      if let today = AlpacaMessage(today: figures, of: series, opensAt: opensAt) {
         days.insert((day, today), at: 0)
       }
     }
     text.member("latestTrade") { $0.null() }
     text.member("latestQuote") { text in
-      text.optional(stock.flatMap { AlpacaMessage(quote: $0) }) { $0.write($1) }
+      text.optional(stock.flatMap { AlpacaMessage(quote: $0.quote) }) { $0.write($1) }
     }
     text.member("minuteBar") { $0.optional(bars.minute) { $0.write($1) } }
     text.member("dailyBar") { $0.optional(days.first?.bar) { $0.write($1) } }
     text.member("prevDailyBar") { $0.optional(days.dropFirst().first?.bar) { $0.write($1) } }
     text.member("candled") { ours in
       ours.object { ours in
-        let price = stock?.currentPrice?.value
+        let price = stock?.currentPrice
         ours.member("price") { $0.optional(price ?? bars.close) { $0.number($1) } }
         ours.member("basis") { $0.string(price == nil ? "bar" : "quote") }
-        ours.member("stale") { $0.boolean(stock?.stale ?? false) }
+        ours.member("stale") { $0.boolean(state.lostAt != nil) }
       }
     }
   }

@@ -1,5 +1,5 @@
 /// Alpaca's stream of market data, at `/v2/{feed}`. Each quote and candle is translated once for
-/// all who get it.
+/// all who get it about the same time.
 
 import Market
 import NIOHTTP1
@@ -9,10 +9,20 @@ import Reader
 final class AlpacaStream: StreamDoor {
   let door = AlpacaDoor.door
   let market: @Sendable () -> MarketState
-  private let translations = Locked<[[UInt8]: AlpacaTranslation?]>([:])
+  private let translations = Locked<[Translated: Known]>([:])
 
-  /// More than a sweep changes; they are made anew then.
-  private static let translationsMax = 8_192
+  private struct Translated: Hashable {
+    let symbol: Symbol
+    /// nil: quotes.
+    var timeframe: Timeframe?
+  }
+
+  /// Of the newest object that was translated.
+  private struct Known {
+    let json: [UInt8]
+    let translation: AlpacaTranslation?
+  }
+
   private static let feedLengthMax = 16
 
   init(market: @escaping @Sendable () -> MarketState) { self.market = market }
@@ -32,16 +42,34 @@ final class AlpacaStream: StreamDoor {
       self, feed: String(feed), isBinary: types.contains { $0.hasPrefix("application/msgpack") })
   }
 
-  /// - Parameter object: of the market, encoded once for all.
-  func translation(
-    of object: [UInt8], make: ([UInt8]) -> AlpacaTranslation?
-  ) -> AlpacaTranslation? {
-    if let known = translations.withLock({ $0[object] }) { return known }
-    let made = make(object)
-    translations.withLock { translations in
-      if translations.count >= Self.translationsMax { translations.removeAll() }
-      translations[object] = .some(made)
+  /// nil where there is no book.
+  func translation(of stock: EncodedStock) -> AlpacaTranslation? {
+    let quote = stock.quote
+    return translation(of: Translated(symbol: quote.symbol), json: stock.json) {
+      AlpacaTranslation(quote: quote)
     }
+  }
+
+  /// nil of what is no candle.
+  func translation(of message: FeedMessage) -> AlpacaTranslation? {
+    guard case .candle(let timeframe) = message.kind, let candle = message.candle else {
+      return nil
+    }
+    let translated = Translated(symbol: candle.symbol, timeframe: timeframe)
+    return translation(of: translated, json: message.json) {
+      AlpacaTranslation(candle: candle, of: timeframe)
+    }
+  }
+
+  private func translation(
+    of translated: Translated, json: [UInt8], make: () -> AlpacaTranslation?
+  ) -> AlpacaTranslation? {
+    // The bytes that all get are the same memory: that is how they compare.
+    if let known = translations.withLock({ $0[translated] }), known.json == json {
+      return known.translation
+    }
+    let made = make()
+    translations.withLock { $0[translated] = Known(json: json, translation: made) }
     return made
   }
 }
@@ -78,21 +106,17 @@ struct AlpacaTranslation: Sendable {
   }
 
   /// nil where there is no book.
-  init?(stock json: [UInt8]) {
-    guard let stock = PublishedStock(json: json), let quote = AlpacaMessage(quote: stock) else {
-      return nil
-    }
-    self.init(quote, channel: .quotes, symbol: stock.symbol)
+  init?(quote: Quote) {
+    guard let message = AlpacaMessage(quote: quote) else { return nil }
+    self.init(message, channel: .quotes, symbol: quote.symbol.description)
   }
 
   /// A final minute is `b`, a revised one `u`; a day is `d`, again when it is revised.
-  init?(candle json: [UInt8]) {
-    guard let candle = PublishedCandle(json: json) else { return nil }
-    let isDay = candle.interval == Timeframe.day1.interval
+  init(candle: CandleFigures, of timeframe: Timeframe) {
     self.init(
       AlpacaMessage(candle),
-      channel: isDay ? .dailyBars : candle.state == "final" ? .bars : .updatedBars,
-      symbol: candle.symbol)
+      channel: timeframe == .day1 ? .dailyBars : candle.isRevised ? .updatedBars : .bars,
+      symbol: candle.symbol.description)
   }
 
   func bytes(spelled name: String, isBinary: Bool) -> [UInt8] {

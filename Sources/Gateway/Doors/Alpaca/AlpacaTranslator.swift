@@ -184,23 +184,19 @@ final class AlpacaTranslator: StreamTranslator {
     return [encoded(error.message)]
   }
 
-  private func quotes(_ objects: [[UInt8]]) -> [[UInt8]] {
-    translated(objects) { AlpacaTranslation(stock: $0) }
+  private func quotes(_ stocks: [EncodedStock]) -> [[UInt8]] {
+    stocks.compactMap { bytes(of: stream.translation(of: $0)) }
   }
 
-  private func bars(_ objects: [[UInt8]]) -> [[UInt8]] {
-    translated(objects) { AlpacaTranslation(candle: $0) }
+  private func bars(_ messages: [FeedMessage]) -> [[UInt8]] {
+    messages.compactMap { bytes(of: stream.translation(of: $0)) }
   }
 
-  /// Those that are followed, under the client's names.
-  private func translated(
-    _ objects: [[UInt8]], make: ([UInt8]) -> AlpacaTranslation?
-  ) -> [[UInt8]] {
-    objects.compactMap { object in
-      guard let translation = stream.translation(of: object, make: make),
-        let name = subscription[translation.channel].name(of: translation.symbol)
-      else { return nil }
-      return translation.bytes(spelled: name, isBinary: isBinary)
-    }
+  /// Under the client's name; nil of what it does not follow.
+  private func bytes(of translation: AlpacaTranslation?) -> [UInt8]? {
+    guard let translation,
+      let name = subscription[translation.channel].name(of: translation.symbol)
+    else { return nil }
+    return translation.bytes(spelled: name, isBinary: isBinary)
   }
 }
