@@ -130,7 +130,7 @@ package struct OrderTable: AppTable {
   private static let readOldest = list("read_oldest_orders", order: "asc")
 
   private static func list(_ name: String, order: String) -> Statement {
-    read(
+    query(
       name,
       page: """
         \(filter)
