@@ -1380,27 +1380,18 @@ set search_path = candled, pg_temp
 as $function$
   select n.name, v.since
   from (
-    (
-      select s.source, s.since
-      from (
-        select served.series as source, '-infinity'::timestamptz as since
-        union all
-        select c.source, c.since
-        from serving c
-        where c.series = served.series
-          and c.since <= from_ts
-      ) s
-      order by s.since desc
-      limit 1
-    )
-    union all
-    select c.source, c.since
-    from serving c
-    where c.series = served.series
-      and c.since > from_ts
-      and c.since < to_ts
+    select s.*, lead(s.since) over (order by s.since) as until
+    from (
+      select served.series as source, '-infinity'::timestamptz as since
+      union all
+      select c.source, c.since
+      from serving c
+      where c.series = served.series
+    ) s
   ) v
   join source n on n.code = v.source
+  where (v.until > from_ts) is not false
+    and (v.since < to_ts or v.since <= from_ts)
   order by v.since
 $function$;
 comment on function served is
@@ -1839,9 +1830,6 @@ where q.last > 0
 comment on view stored_candles is
   'Stored candles, and the minute and day that are forming with state open, by length in minutes.';
 
--- How days are cut: buckets begin with each session and end with it at the latest; before, between
--- and after sessions they keep the clock. A bucket before a session ends where that begins. The
--- auction before the open is in the first bucket.
 
 create or replace function market_of(series integer)
 returns market
@@ -1862,75 +1850,111 @@ end
 $function$;
 comment on function market_of is 'Where a series trades.';
 
-create or replace function market_day(place market, day date)
+create or replace function trading_sessions(place market, day date)
 returns table (
-  opens timestamptz, closes timestamptz, anchor timestamptz
+  opens timestamptz, closes timestamptz
 )
 language plpgsql stable
-rows 5
+rows 2
 set search_path = candled, pg_temp
 as $function$
 begin
   return query
-    with session as (
-      select
-        case h.number when 1 then coalesce(c.opens, h.opens) else h.opens end as opens,
-        case
-          when h.number = cardinality(place.closes) or c.closes < h.closes
-          then coalesce(c.closes, h.closes)
-          else h.closes
-        end as closes
-      from (
-        select
-          u.number,
-          (market_day.day + u.opens) at time zone place.zone as opens,
-          (market_day.day + u.closes) at time zone place.zone as closes
-        from unnest(place.opens, place.closes) with ordinality u (opens, closes, number)
-      ) h
-      left join market_session c on c.exchange = place.calendar and c.day = market_day.day
-      where c.closes is null
-        or h.number = 1
-        or h.opens < c.closes
-    ),
-    clock (anchor) as (values (timestamptz '2000-01-01 00:00+00')),
-    edge as (
-      select s.opens as opens, s.opens as anchor, 1 as place
-      from session s
-      union all
-      select s.closes, c.anchor, 0
-      from session s
-      cross join clock c
-      union all
-      select '-infinity', c.anchor, 0
-      from clock c
-    )
     select
-      e.opens,
-      lead(e.opens, 1, 'infinity') over (order by e.opens, e.place),
-      e.anchor
-    from edge e;
+      case h.number when 1 then coalesce(c.opens, h.opens) else h.opens end,
+      case
+        when h.number = cardinality(place.closes) or c.closes < h.closes
+        then coalesce(c.closes, h.closes)
+        else h.closes
+      end
+    from (
+      select
+        u.number,
+        (trading_sessions.day + u.opens) at time zone place.zone as opens,
+        (trading_sessions.day + u.closes) at time zone place.zone as closes
+      from unnest(place.opens, place.closes) with ordinality u (opens, closes, number)
+    ) h
+    left join market_session c on c.exchange = place.calendar and c.day = trading_sessions.day
+    where c.closes is null
+      or h.number = 1
+      or h.opens < c.closes
+    order by h.number;
 end
 $function$;
-comment on function market_day is
-  'A day of a market from end to end: sessions, as its calendar says, and the hours around them. '
-  'Buckets are counted from anchor, which is opens in a session.';
+comment on function trading_sessions is 'The sessions of a day of a market, as its calendar says.';
 
-create or replace function bucket_opened_at(
-  length smallint, zone text, day_opens time, trading_day date, opened_at timestamptz,
-  opens timestamptz, anchor timestamptz
+-- How days are cut: buckets begin with each session and end with it at the latest; before, between
+-- and after sessions they keep the clock. A bucket before a session ends where that begins. The
+-- auction before the open is in the first bucket.
+
+create or replace function market_hours(place market, day date)
+returns table (
+  from_ts timestamptz, to_ts timestamptz, edges timestamptz[], silent timestamptz[]
+)
+language plpgsql stable parallel safe
+-- Planned as dear, so that it is called once for each market and day.
+cost 10000
+rows 1
+set search_path = candled, pg_temp
+as $function$
+begin
+  return query
+    select
+      market_hours.day::timestamp at time zone place.zone,
+      (market_hours.day + 1)::timestamp at time zone place.zone,
+      array(
+        select u.edge
+        from trading_sessions(place, market_hours.day) h
+        cross join unnest(array[h.opens, h.closes]) u (edge)
+      ),
+      case
+        when place.every_minute then
+          array(
+            select (market_hours.day + q.minute) at time zone place.zone
+            from unnest(place.silent_minutes) q (minute)
+            order by 1
+          )
+        else '{}'
+      end;
+end
+$function$;
+comment on function market_hours is
+  'A date of a market: its ends, the opens and closes of its sessions in turn, and when the '
+  'minutes open that need no candle.';
+
+create or replace function hours_bucket(
+  span interval, edges timestamptz[], at timestamptz, place integer
 )
 returns timestamptz
 language sql immutable parallel safe
-return case
-  when length > 240 then
-    (date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
-      + day_opens)
-      at time zone zone
-  else greatest(date_bin(make_interval(mins => length), opened_at, anchor), opens)
+return case place % 2
+  when 1 then date_bin(span, at, edges[place])
+  else greatest(date_bin(span, at, timestamptz '2000-01-01 00:00+00'), edges[place])
 end;
-comment on function bucket_opened_at is
-  'When the 5m … 60m, week or month opens that a minute or day belongs to; opens and anchor are '
-  'those of market_day().';
+comment on function hours_bucket is
+  'When the bucket opens that a time of a day is in; place is that of the time in edges, odd in a '
+  'session.';
+
+create or replace function hours_bucket_end(
+  span interval, edges timestamptz[], bucket timestamptz
+)
+returns timestamptz
+language sql stable parallel safe
+return least(bucket + span, edges[width_bucket(bucket, edges) + 1]);
+comment on function hours_bucket_end is 'When the bucket that opens at that time closes.';
+
+create or replace function holds_minutes(
+  minutes bigint, opened_at timestamptz, closed_at timestamptz, silent timestamptz[]
+)
+returns boolean
+language sql stable parallel safe
+return
+  (
+    minutes + width_bucket(closed_at - interval '1 second', silent)
+      - width_bucket(opened_at - interval '1 second', silent)
+  ) * interval '1 minute' >= closed_at - opened_at;
+comment on function holds_minutes is
+  'Whether so many minutes, none of them silent, are all that a bucket needs.';
 
 -- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
 -- as missing: the bars cannot tell); without one it is over once its last trading weekday is known.
@@ -1988,8 +2012,19 @@ begin
     return;
   end if;
   return query
-    with earlier as (
-      select distinct on (r.opened_at) r.*
+    select c.*
+    from candle c
+    where c.instrument_id = series
+      and c.timeframe = length
+      and c.opened_at >= from_ts
+      and c.opened_at < to_ts
+      and c.known_from <= as_of
+    union all
+    (
+      select distinct on (r.opened_at)
+        r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe,
+        r.flags, r.source, r.revision, r.open, r.high, r.low, r.close, r.volume, r.turnover,
+        r.trades, r.vwap
       from candle_revision r
       where r.instrument_id = series
         and r.timeframe = length
@@ -1997,31 +2032,16 @@ begin
         and r.opened_at < to_ts
         and r.known_from <= as_of
         and r.known_to > as_of
+        and not exists (
+          select
+          from candle c
+          where c.instrument_id = series
+            and c.timeframe = length
+            and c.opened_at = r.opened_at
+            and c.known_from <= as_of)
       order by r.opened_at, r.revision desc
     )
-    select
-      b.opened_at, b.closed_at, b.known_from, b.instrument_id, b.trading_day, b.timeframe, b.flags,
-      b.source, b.revision, b.open, b.high, b.low, b.close, b.volume, b.turnover, b.trades, b.vwap
-    from (
-      select c.*, null::timestamptz as known_to, null::smallint as cause
-      from candle c
-      where c.instrument_id = series
-        and c.timeframe = length
-        and c.opened_at >= from_ts
-        and c.opened_at < to_ts
-        and c.known_from <= as_of
-      union all
-      select e.*
-      from earlier e
-      where not exists (
-        select
-        from candle c
-        where c.instrument_id = series
-          and c.timeframe = length
-          and c.opened_at = e.opened_at
-          and c.known_from <= as_of)
-    ) b
-    order by b.opened_at;
+    order by opened_at;
 end
 $function$;
 comment on function series_rows is
@@ -2157,208 +2177,410 @@ end
 $function$;
 comment on function series_forming is 'The minute or day that is still forming, 32 in its flags.';
 
-create or replace function series_rolled(
-  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
-  factor_kind smallint, stands_on date, forming boolean
-)
-returns setof candle
-language plpgsql stable
-rows 50
+create or replace function stored_days()
+returns setof date
+language sql stable parallel safe
+rows 400
 set search_path = candled, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $function$
-declare
-  base constant smallint := case when length > 240 then 240 else 1 end;
-  reach constant interval := case length
-    when 1200 then interval '7 days'
-    when 7200 then interval '31 days'
-    else interval '1 hour'
-  end;
-  place constant market := market_of(series);
-  kind smallint;
-  quoted_at timestamptz;
-  last candle;
-begin
-  select i.kind, q.quoted_at
-  into kind, quoted_at
-  from instrument i
-  left join quote q on q.instrument_id = i.id
-  where i.id = series;
-  select l.*
-  into last
-  from series_last(series, base, 'infinity', as_of) l;
-  return query
-    with part as materialized (
-      select r.*
-      from series_adjusted(
-        series, base, from_ts, to_ts + reach, as_of, factor_kind, stands_on) r
-      union all
-      select f.*
-      from series_forming(series, base) f
-      where forming
-        and f.opened_at >= from_ts
-        and f.opened_at < to_ts + reach
-    ),
-    ready as materialized (
-      select r as given, r.trading_day, r.opened_at, r.closed_at
-      from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
-    ),
-    session as materialized (
-      select d.day, s.*
-      from (
-        select p.trading_day
-        from part p
-        union
-        select r.trading_day
-        from ready r
-      ) d (day)
-      cross join lateral market_day(place, d.day) s
-      where base = 1
-    ),
-    member as (
-      select
-        p.*,
-        bucket_opened_at(
-          length, place.zone, place.day_opens, p.trading_day, p.opened_at, h.opens, h.anchor)
-          as bucket,
-        p.flags & 1 = 0 as traded,
-        h.closes
-      from part p
-      left join session h
-        on h.day = p.trading_day
-        and h.opens <= p.opened_at
-        and h.closes > p.opened_at
-    ),
-    grouped as (
-      select
-        m.bucket, case
-          when base = 240 then max(m.closed_at)
-          else least(m.bucket + make_interval(mins => length), min(m.closes))
-        end as closed_at, max(m.known_from) as known_from, max(m.trading_day) as trading_day,
-        min(m.source) as source,
-        least(sum(m.revision), 32767)::smallint as revision,
-        not bool_or(m.traded) as no_trade,
-        bit_or(m.flags) as flags,
-        (array_agg(m.flags & 4 order by m.opened_at))[1] as ambiguous,
-        coalesce(
-          (array_agg(m.open order by m.opened_at) filter (where m.traded))[1],
-          (array_agg(m.open order by m.opened_at))[1]) as open,
-        coalesce(max(m.high) filter (where m.traded), max(m.high)) as high,
-        coalesce(min(m.low) filter (where m.traded), min(m.low)) as low,
-        coalesce(
-          (array_agg(m.close order by m.opened_at desc) filter (where m.traded))[1],
-          (array_agg(m.close order by m.opened_at desc))[1]) as close,
-        sum(m.volume) as volume,
-        case when count(m.turnover) = count(*) then sum(m.turnover) end as turnover,
-        case when count(m.trades) = count(*) then sum(m.trades)::bigint end as trades,
-        count(*) as rows,
-        count(*) filter (
-          where m.flags & 32 = 0
-            and (
-              not place.every_minute
-              or (m.opened_at at time zone place.zone)::time <> all (place.silent_minutes))
-        ) as needed_rows
-      from member m
-      group by m.bucket
-    ),
-    bounded as (
-      select
-        g.*, p.first_day,
-        case length
-          when 1200 then p.first_day + 6
-          else (p.first_day + interval '1 month')::date - 1
-        end as last_day
-      from grouped g
-      cross join lateral (select (g.bucket at time zone place.zone)::date) p (first_day)
-    ),
-    rolled as (
-      select
-        n.*, case
-          when base = 240 then
-            n.flags & 32 = 0
-            and (
-              length = 1200 and n.rows >= cardinality(place.weekdays)
-              or period_is_whole(place, n.first_day, n.last_day, n.rows, last.trading_day))
-          when not place.every_minute then n.closed_at <= last.closed_at
-          else n.needed_rows >= extract(epoch from n.closed_at - n.bucket) / 60 - (
-            select count(*)
-            from unnest(place.silent_minutes) q (minute)
-            where (n.trading_day + q.minute) at time zone place.zone >= n.bucket
-              and (n.trading_day + q.minute) at time zone place.zone < n.closed_at)
-        end as is_whole, case
-          when base = 240 then last.trading_day < n.last_day
-          when not place.every_minute then true
-          else n.closed_at > quoted_at
-        end as is_current
-      from bounded n
-    ),
-    delivered as (
-      select
-        r.*,
-        bucket_opened_at(
-          length, place.zone, place.day_opens, r.trading_day, r.opened_at, f.opens, f.anchor)
-          as first_bucket,
-        bucket_opened_at(
-          length, place.zone, place.day_opens, r.trading_day,
-          r.closed_at - interval '1 second',
-          l.opens, l.anchor)
-          as last_bucket
-      from ready r
-      left join session f
-        on f.day = r.trading_day
-        and f.opens <= r.opened_at
-        and f.closes > r.opened_at
-      left join session l
-        on l.day = r.trading_day
-        and l.opens < r.closed_at
-        and l.closes >= r.closed_at
-    )
-    select
-      w.bucket, w.closed_at, w.known_from, series, w.trading_day, length,
-      (w.no_trade::integer
-        | (w.flags & 66)
-        | case when w.is_whole then 0 else 2 end
-        | w.ambiguous
-        | case
-          when forming and not w.is_whole and (w.flags & 32 <> 0 or w.is_current) then 32
-          else 0
-        end
-        | case
-          when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
-          else 0
-        end)::smallint,
-      w.source, w.revision, w.open, w.high, w.low, w.close, w.volume, w.turnover, w.trades, case
-        when factor_kind is null then average_price(w.turnover, w.volume, kind)
-      end
-    from rolled w
-    where w.bucket >= from_ts
-      and w.bucket < to_ts
-      and (
-        w.is_whole
-        or not exists (
-          select
-          from delivered d
-          where d.first_bucket = w.bucket
-            and d.last_bucket = w.bucket
-            and d.closed_at >= w.closed_at))
-    union all
-    select (d.given).*
-    from delivered d
-    left join rolled w on w.bucket = d.first_bucket
-    left join rolled v on v.bucket = d.last_bucket
-    where (w.bucket is null and v.bucket is null)
-      or (
-        d.first_bucket = d.last_bucket
-        and not w.is_whole
-        and d.closed_at >= w.closed_at)
-    order by 1;
-end
+  select generate_series(min(m.day) - 1, max(m.day) + interval '1 month', interval '1 day')::date
+  from pg_inherits h
+  join pg_class c on c.oid = h.inhrelid
+  cross join lateral (select to_date(right(c.relname, 7), 'YYYY_MM')) m (day)
+  where h.inhparent = 'candle'::regclass
 $function$;
+comment on function stored_days is 'All dates of the months that have a partition.';
+
+-- The roll-up. The view rolled_candles has it over the table, for many series at once, the function
+-- series_rolled for one, over its candles as they were known at a time, or adjusted. In the text
+-- {length, from, to} are the candles of series i opened in [from, to).
+
+do $rolled$
+declare
+  -- What rows p of one bucket amount to, given in the order of time.
+  sums constant text := $text$
+    max(p.known_from) as known_from, min(p.source) as source,
+    least(sum(p.revision), 32767)::smallint as revision, bit_or(p.flags) as flags,
+    not bool_or(p.traded) as no_trade,
+    coalesce(
+      min(p.opened_at) = min(p.opened_at) filter (where p.flags & 4 <> 0), false)
+      as ambiguous,
+    coalesce(
+      (array_agg(p.open) filter (where p.traded))[1],
+      (array_agg(p.open) filter (where not p.traded))[1]) as open,
+    coalesce(
+      max(p.high) filter (where p.traded), max(p.high) filter (where not p.traded)) as high,
+    coalesce(
+      min(p.low) filter (where p.traded), min(p.low) filter (where not p.traded)) as low,
+    coalesce(
+      (array_agg(p.close) filter (where p.traded))[
+        cardinality(array_agg(p.close) filter (where p.traded))],
+      (array_agg(p.close) filter (where not p.traded))[
+        cardinality(array_agg(p.close) filter (where not p.traded))]) as close,
+    sum(p.volume) as volume,
+    case when count(p.turnover) = count(*) then sum(p.turnover) end as turnover,
+    case when count(p.trades) = count(*) then sum(p.trades)::bigint end as trades,
+    count(*) - (bit_or(p.flags) >> 5 & 1) as parts$text$;
+  -- The flags of such a bucket w.
+  flags constant text := $text$
+    (w.no_trade::integer
+      | (w.flags & 66)
+      | case when w.is_whole then 0 else 2 end
+      | w.ambiguous::integer * 4
+      | case
+        when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
+        else 0
+      end
+      | case when w.is_open then 32 else 0 end)::smallint$text$;
+  -- Rows r of a day of a series, from its minutes and its source's bars: nothing is sorted or kept
+  -- beyond that day.
+  day constant text := $text$
+-- Where not every minute has a candle, a bucket is over once a later one is known.
+left join lateral (
+  select c.closed_at
+  from (
+    select 1
+    where not m.every_minute
+      and exists (select from {1, e.from_ts, e.to_ts} c)
+    offset 0
+  ) known
+  cross join lateral {last} c
+) last on true
+cross join lateral (
+  select
+    w.opened_at, w.closed_at, w.known_from, w.source, w.revision, w.open, w.high, w.low, w.close,
+    w.volume, w.turnover, w.trades, null::numeric as vwap, true as is_rolled,
+    $text$ || flags || $text$ as flags
+  from (
+    select
+      b.*,
+      l.live
+        and not b.is_whole
+        and (b.flags & 32 <> 0 or not m.every_minute or b.closed_at > q.quoted_at) as is_open
+    from (
+      select
+        b.*, case
+          when not m.every_minute then b.closed_at <= last.closed_at
+          when b.parts * interval '1 minute' >= b.closed_at - b.opened_at then true
+          else holds_minutes(
+            b.parts - (
+              select count(*)
+              from {1, b.opened_at, b.closed_at} c
+              where c.opened_at = any (e.silent)),
+            b.opened_at, b.closed_at, e.silent)
+        end as is_whole
+      from (
+        select g.*, hours_bucket_end(t.span, e.edges, g.opened_at) as closed_at
+        from (
+          select
+            p.bucket as opened_at,
+            $text$ || sums || $text$
+          from (
+            select
+              c.*, c.flags & 1 = 0 as traded,
+              hours_bucket(t.span, e.edges, c.opened_at, c.place) as bucket
+            from (
+              select
+                c.opened_at, c.known_from, c.flags, c.source, c.revision, c.open, c.high, c.low,
+                c.close, c.volume, c.turnover, c.trades,
+                width_bucket(c.opened_at, e.edges) as place
+              from {1, e.from_ts, e.to_ts} c
+              union all
+              select
+                q.candle_opened_at, q.received_at, (q.candle_flags & 71 | 32)::smallint, i.source,
+                0::smallint, q.candle_open, q.candle_high, q.candle_low, q.candle_close,
+                q.candle_volume, q.candle_turnover, null::bigint,
+                width_bucket(q.candle_opened_at, e.edges)
+              where l.live
+                and q.candle_opened_at >= e.from_ts
+                and q.candle_opened_at < e.to_ts
+                and not exists (
+                  select
+                  from candle f
+                  where f.instrument_id = i.id
+                    and f.timeframe = 1
+                    and f.opened_at = q.candle_opened_at)
+              offset 0
+            ) c
+            -- By the bucket first, so that grouping keeps the order of time.
+            order by bucket, opened_at
+          ) p
+          group by p.bucket
+        ) g
+        offset 0
+      ) b
+      offset 0
+    ) b
+  ) w
+  where w.is_whole
+    or not exists (
+      select
+      from {t.length, w.opened_at, w.closed_at} r
+      where r.closed_at = w.closed_at)
+  union all
+  -- The bar of its source, where no minute is known or one is missing.
+  select
+    r.opened_at, r.closed_at, r.known_from, r.source, r.revision, r.open, r.high, r.low, r.close,
+    r.volume, r.turnover, r.trades, r.vwap, false, r.flags
+  from (
+    select
+      c.*,
+      hours_bucket(t.span, e.edges, c.opened_at, width_bucket(c.opened_at, e.edges))
+        as first_bucket,
+      hours_bucket(
+        t.span, e.edges, c.closed_at - interval '1 second',
+        width_bucket(c.closed_at - interval '1 second', e.edges)) as last_bucket
+    from {t.length, e.from_ts, e.to_ts} c
+    offset 0
+  ) r
+  cross join lateral (
+    select
+      count(*) filter (where p.bucket in (r.first_bucket, r.last_bucket)) as minutes,
+      count(*) filter (
+        where p.bucket = r.first_bucket and not p.forming and p.opened_at <> all (e.silent))
+        as needed
+    from (
+      select
+        k.*,
+        hours_bucket(t.span, e.edges, k.opened_at, width_bucket(k.opened_at, e.edges)) as bucket
+      from (
+        select c.opened_at, false as forming
+        from {1, r.first_bucket, r.last_bucket + t.span} c
+        union all
+        select q.candle_opened_at, true
+        where l.live
+          and q.candle_opened_at is not null
+      ) k
+    ) p
+  ) v
+  where v.minutes = 0
+    or (
+      r.first_bucket = r.last_bucket
+      and r.closed_at >= hours_bucket_end(t.span, e.edges, r.first_bucket)
+      and not case
+        when m.every_minute then
+          holds_minutes(
+            v.needed, r.first_bucket, hours_bucket_end(t.span, e.edges, r.first_bucket), e.silent)
+        else coalesce(
+          hours_bucket_end(t.span, e.edges, r.first_bucket) <= last.closed_at, false)
+      end)
+) r$text$;
+begin
+  execute $head$
+    create or replace function series_rolled(
+      series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
+      factor_kind smallint, stands_on date, forming boolean
+    )
+    returns setof candle
+    language plpgsql stable
+    rows 50
+    set search_path = candled, pg_temp
+    set plan_cache_mode = force_generic_plan
+    set jit = off
+    as $function$
+    declare
+      place constant market := market_of(series);
+      unit constant text := case length when 1200 then 'week' else 'month' end;
+      day_from constant timestamptz := date_trunc('day', from_ts, place.zone);
+      day_to constant timestamptz :=
+        date_trunc('day', to_ts - interval '1 second', place.zone) + interval '1 day';
+      newest candle;
+    begin
+      select l.*
+      into newest
+      from series_last(
+        series, case when length > 240 then 240 else 1 end::smallint, 'infinity', as_of) l;
+      if length < 240 then
+        return query
+          select
+            r.opened_at, r.closed_at, r.known_from, i.id, d.day, t.length, r.flags, r.source,
+            r.revision, r.open, r.high, r.low, r.close, r.volume, r.turnover, r.trades, case
+              when not r.is_rolled then r.vwap
+              when factor_kind is null then average_price(r.turnover, r.volume, i.kind)
+            end
+          from instrument i
+          cross join (select place.every_minute) m
+          left join quote q on q.instrument_id = i.id
+          cross join lateral (
+            select c.trading_day
+            from candle c
+            where c.instrument_id = i.id
+              and c.timeframe in (1, series_rolled.length)
+              and c.opened_at >= day_from
+              and c.opened_at < day_to
+            union
+            select q.trading_day
+            where forming
+          ) d (day)
+          cross join (
+            select series_rolled.length, make_interval(mins => series_rolled.length)
+          ) t (length, span)
+          cross join (select forming) l (live)
+          cross join lateral market_hours(place, d.day) e
+    $head$
+    || regexp_replace(
+      replace(day, '{last}', '(select newest.closed_at)'),
+      '\{([^,{}]+), ([^,{}]+), ([^{}]+)\}',
+      'series_adjusted(i.id, (\1)::smallint, \2, \3, as_of, factor_kind, stands_on)', 'g')
+    || $tail$
+          where i.id = series
+            and r.opened_at >= series_rolled.from_ts
+            and r.opened_at < series_rolled.to_ts
+          order by 1;
+        return;
+      end if;
+      return query
+        with part as (
+          select r.*
+          from series_adjusted(
+            series, 240::smallint, from_ts, to_ts + interval '31 days', as_of, factor_kind,
+            stands_on) r
+          union all
+          select f.*
+          from series_forming(series, 240::smallint) f
+          where forming
+            and f.opened_at >= from_ts
+            and f.opened_at < to_ts + interval '31 days'
+        ),
+        rolled as materialized (
+          select w.*, $tail$ || flags || $tail$ as rolled_flags
+          from (
+            select
+              b.*,
+              forming
+                and not b.is_whole
+                and (b.flags & 32 <> 0 or newest.trading_day < b.last_day) as is_open
+            from (
+              select
+                g.*, y.last_day,
+                g.flags & 32 = 0
+                  and (
+                    length = 1200 and g.parts >= cardinality(place.weekdays)
+                    or period_is_whole(
+                      place, y.first_day, y.last_day, g.parts, newest.trading_day)) as is_whole
+              from (
+                select
+                  p.bucket as opened_at, max(p.closed_at) as closed_at,
+                  max(p.trading_day) as trading_day,
+                  $tail$ || sums || $tail$
+                from (
+                  select
+                    c.*, c.flags & 1 = 0 as traded,
+                    (date_trunc(unit, c.trading_day::timestamp) + place.day_opens)
+                      at time zone place.zone as bucket
+                  from part c
+                  order by bucket, opened_at
+                ) p
+                group by p.bucket
+              ) g
+              cross join lateral (
+                select
+                  d.first_day::date, (d.first_day + ('1 ' || unit)::interval)::date - 1
+                from date_trunc(unit, g.opened_at at time zone place.zone) d (first_day)
+              ) y (first_day, last_day)
+            ) b
+          ) w
+        ),
+        delivered as materialized (
+          select
+            r as given, r.closed_at,
+            (date_trunc(unit, r.trading_day::timestamp) + place.day_opens)
+              at time zone place.zone as bucket
+          from series_adjusted(
+            series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
+        )
+        select
+          w.opened_at, w.closed_at, w.known_from, series, w.trading_day, length, w.rolled_flags,
+          w.source, w.revision, w.open, w.high, w.low, w.close, w.volume, w.turnover, w.trades, case
+            when factor_kind is null then average_price(w.turnover, w.volume, i.kind)
+          end
+        from rolled w
+        join instrument i on i.id = series
+        where w.opened_at >= from_ts
+          and w.opened_at < to_ts
+          and (
+            w.is_whole
+            or not exists (
+              select
+              from delivered d
+              where d.bucket = w.opened_at
+                and d.closed_at >= w.closed_at))
+        union all
+        select (d.given).*
+        from delivered d
+        left join rolled w on w.opened_at = d.bucket
+        where w.opened_at is null
+          or not w.is_whole and d.closed_at >= w.closed_at
+        order by 1;
+    end
+    $function$ $tail$;
+  execute $view$
+    create or replace view rolled_candles as
+    select
+      i.symbol, d.day as trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close,
+      r.volume, r.turnover, r.trades,
+      case when r.is_rolled then average_price(r.turnover, r.volume, i.kind) else r.vwap end
+        as vwap,
+      case when r.flags & 32 <> 0 then 'open' else 'final' end as state,
+      r.flags & 1 <> 0 as no_trade, r.flags & 2 <> 0 as partial,
+      r.flags & 4 <> 0 as extreme_ambiguous, r.revision, n.name as source, r.known_from,
+      i.id as instrument_id, t.length, r.flags & 64 <> 0 as coarse, l.live, r.flags,
+      i.source as series, e.from_ts, e.to_ts
+    from instrument i
+    join source o on o.code = i.source
+    join market m on m.code = o.market
+    left join quote q on q.instrument_id = i.id
+    cross join stored_days() d (day)
+    cross join (
+      values
+        (5::smallint, interval '5 minutes'), (15::smallint, interval '15 minutes'),
+        (30::smallint, interval '30 minutes'), (60::smallint, interval '1 hour')
+    ) t (length, span)
+    cross join (values (true), (false)) l (live)
+    cross join lateral market_hours(m, d.day) e
+    $view$
+    || regexp_replace(
+      replace(day, '{last}', $last$(
+        select c.closed_at
+        from candle c
+        where c.instrument_id = i.id
+          and c.timeframe = 1
+        order by c.opened_at desc
+        limit 1
+      )$last$),
+      '\{([^,{}]+), ([^,{}]+), ([^{}]+)\}', $candles$(
+        select c.*
+        from candle c
+        where c.instrument_id = i.id
+          and c.timeframe = \1
+          and c.opened_at >= \2
+          and c.opened_at < \3
+      )$candles$, 'g')
+    || $view$
+    left join source n on n.code = r.source
+    union all
+    select
+      i.symbol, r.trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close, r.volume,
+      r.turnover, r.trades, r.vwap, case when r.flags & 32 <> 0 then 'open' else 'final' end,
+      r.flags & 1 <> 0, r.flags & 2 <> 0, r.flags & 4 <> 0, r.revision, n.name, r.known_from, i.id,
+      t.length, r.flags & 64 <> 0, l.live, r.flags, i.source,
+      '-infinity', 'infinity'
+    from instrument i
+    cross join (values (1200::smallint), (7200::smallint)) t (length)
+    cross join (values (true), (false)) l (live)
+    cross join lateral series_rolled(
+      i.id, t.length, '-infinity', 'infinity', null, null, null, l.live) r
+    left join source n on n.code = r.source
+    $view$;
+end
+$rolled$;
 comment on function series_rolled is
   'Stage of candles(): 5m … 60m from minutes, weeks and months from days. A bucket with missing '
   'rows is the bar of its source if there is one, else partial. forming: includes the forming '
   'minute or day; 32 in flags for a bucket that is not over.';
+comment on view rolled_candles is
+  'Candles that are calculated, not stored, by length in minutes; live: with what is forming. A '
+  'condition on trading_day or the instrument is all that is read, in the order of the key.';
 
 create or replace function series_candles(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
@@ -2401,8 +2623,9 @@ set jit = off
 as $function$
 declare
   place constant market := market_of(series);
-  day_from timestamptz;
-  day_to timestamptz;
+  span constant interval := make_interval(mins => length);
+  day_from constant timestamptz := date_trunc('day', from_ts, place.zone);
+  day_to constant timestamptz := date_trunc('day', to_ts, place.zone) + interval '1 day';
   last_opened_at timestamptz;
   earlier candle;
 begin
@@ -2410,8 +2633,6 @@ begin
   into last_opened_at
   from unnest(array[1, length]) t (code)
   cross join lateral series_last(series, t.code::smallint, 'infinity', as_of) l;
-  day_from := date_trunc('day', from_ts, place.zone);
-  day_to := date_trunc('day', to_ts, place.zone) + interval '1 day';
   -- The close that a hole at the beginning goes on from.
   select a.*
   into earlier
@@ -2429,40 +2650,30 @@ begin
       from series_candles(
         series, length, day_from, day_to, as_of, factor_kind, stands_on, false) r
     ),
-    session as materialized (
-      select d.day, s.*
+    hours as materialized (
+      select d.day, e.edges
       from (select distinct r.trading_day from ready r) d (day)
-      cross join lateral market_day(place, d.day) s
+      cross join lateral market_hours(place, d.day) e
     ),
     known as (
       select
         k.*,
-        bucket_opened_at(
-          length, place.zone, place.day_opens, k.trading_day, k.opened_at, f.opens, f.anchor)
+        hours_bucket(span, h.edges, k.opened_at, width_bucket(k.opened_at, h.edges))
           as first_bucket,
-        bucket_opened_at(
-          length, place.zone, place.day_opens, k.trading_day,
-          k.closed_at - interval '1 second',
-          l.opens, l.anchor)
-          as last_bucket
+        hours_bucket(
+          span, h.edges, k.closed_at - interval '1 second',
+          width_bucket(k.closed_at - interval '1 second', h.edges)) as last_bucket
       from ready k
-      left join session f
-        on f.day = k.trading_day
-        and f.opens <= k.opened_at
-        and f.closes > k.opened_at
-      left join session l
-        on l.day = k.trading_day
-        and l.opens < k.closed_at
-        and l.closes >= k.closed_at
+      join hours h on h.day = k.trading_day
     ),
     hole as (
       select
-        g.opened_at,
-        least(g.opened_at + make_interval(mins => length), h.closes) as closed_at,
+        g.opened_at, least(g.opened_at + span, h.edges[n + 1]) as closed_at,
         h.day as trading_day
-      from (select * from session where anchor = opens) h
+      from hours h
+      cross join generate_series(1, cardinality(h.edges), 2) n
       cross join lateral generate_series(
-        h.opens, h.closes - interval '1 second', make_interval(mins => length)) g (opened_at)
+        h.edges[n], h.edges[n + 1] - interval '1 second', span) g (opened_at)
       left join known f on f.first_bucket = g.opened_at
       left join known l on l.last_bucket = g.opened_at
       where f.opened_at is null
@@ -2766,323 +2977,6 @@ comment on function market_at is
   'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. as_of: the values known '
   'at that time. market: cn or us, by its name in the table market; all of them if null.';
 
--- Days and hours, from which candles of the whole market are planned.
-
-create or replace function stored_days()
-returns setof date
-language sql stable parallel safe
-rows 400
-set search_path = candled, pg_temp
-as $function$
-  select generate_series(min(m.day) - 1, max(m.day) + interval '1 month', interval '1 day')::date
-  from pg_inherits h
-  join pg_class c on c.oid = h.inhrelid
-  cross join lateral (select to_date(right(c.relname, 7), 'YYYY_MM')) m (day)
-  where h.inhparent = 'candle'::regclass
-$function$;
-comment on function stored_days is 'All dates of the months that have a partition.';
-
-create or replace function market_hours(place market, day date)
-returns table (
-  from_ts timestamptz, to_ts timestamptz, edges timestamptz[], silent timestamptz[]
-)
-language plpgsql stable parallel safe
--- Planned as dear, so that it is called once for each market and day.
-cost 10000
-rows 1
-set search_path = candled, pg_temp
-as $function$
-begin
-  return query
-    select
-      market_hours.day::timestamp at time zone place.zone,
-      (market_hours.day + 1)::timestamp at time zone place.zone,
-      array(
-        select h.opens
-        from market_day(place, market_hours.day) h
-        where h.opens > '-infinity'
-        order by h.opens, h.anchor = h.opens
-      ),
-      case
-        when place.every_minute then
-          array(
-            select (market_hours.day + q.minute) at time zone place.zone
-            from unnest(place.silent_minutes) q (minute)
-            order by 1
-          )
-        else '{}'
-      end;
-end
-$function$;
-comment on function market_hours is
-  'A date of a market: its ends, the opens and closes of its sessions in turn, and when the '
-  'minutes open that need no candle.';
-
-create or replace function hours_bucket(
-  span interval, edges timestamptz[], at timestamptz, place integer
-)
-returns timestamptz
-language sql immutable parallel safe
-return case place % 2
-  when 1 then date_bin(span, at, edges[place])
-  else greatest(date_bin(span, at, timestamptz '2000-01-01 00:00+00'), edges[place])
-end;
-comment on function hours_bucket is
-  'As bucket_opened_at(), for whole days: place is that of at in edges, odd in a session.';
-
-create or replace function hours_bucket_end(
-  span interval, edges timestamptz[], bucket timestamptz
-)
-returns timestamptz
-language sql stable parallel safe
-return least(bucket + span, edges[width_bucket(bucket, edges) + 1]);
-comment on function hours_bucket_end is 'When the bucket that opens at that time closes.';
-
-create or replace function holds_minutes(
-  minutes bigint, opened_at timestamptz, closed_at timestamptz, silent timestamptz[]
-)
-returns boolean
-language sql stable parallel safe
-return
-  (
-    minutes + width_bucket(closed_at - interval '1 second', silent)
-      - width_bucket(opened_at - interval '1 second', silent)
-  ) * interval '1 minute' >= closed_at - opened_at;
-comment on function holds_minutes is
-  'Whether so many minutes, none of them silent, are all that a bucket needs.';
-
--- What candle_5m … candle_1mo show, and candles of the whole market. Minutes are rolled up as in
--- series_rolled(), a day of a series at a time: a condition on trading_day or the instrument is all
--- that is read, in the order of the key, and nothing is sorted or kept beyond one day of one
--- series. live: with what is forming.
-create or replace view rolled_candles as
-select
-  i.symbol, d.day as trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close,
-  r.volume, r.turnover, r.trades,
-  case when r.is_rolled then average_price(r.turnover, r.volume, i.kind) else r.vwap end as vwap,
-  case when r.flags & 32 <> 0 then 'open' else 'final' end as state,
-  r.flags & 1 <> 0 as no_trade, r.flags & 2 <> 0 as partial,
-  r.flags & 4 <> 0 as extreme_ambiguous, r.revision, n.name as source, r.known_from,
-  i.id as instrument_id, t.length, r.flags & 64 <> 0 as coarse, l.live, r.flags, i.source as series,
-  e.from_ts, e.to_ts
-from instrument i
-join source o on o.code = i.source
-join market m on m.code = o.market
-left join quote q on q.instrument_id = i.id
-cross join stored_days() d (day)
-cross join (
-  values
-    (5::smallint, interval '5 minutes'), (15::smallint, interval '15 minutes'),
-    (30::smallint, interval '30 minutes'), (60::smallint, interval '1 hour')
-) t (length, span)
-cross join (values (true), (false)) l (live)
-cross join lateral market_hours(m, d.day) e
--- Where not every minute has a candle, a bucket is over once a later one is known.
-left join lateral (
-  select c.closed_at
-  from (
-    select 1
-    where not m.every_minute
-      and exists (
-        select
-        from candle c
-        where c.instrument_id = i.id
-          and c.timeframe = 1
-          and c.opened_at >= e.from_ts
-          and c.opened_at < e.to_ts)
-    offset 0
-  ) known
-  cross join lateral (
-    select c.closed_at
-    from candle c
-    where c.instrument_id = i.id
-      and c.timeframe = 1
-    order by c.opened_at desc
-    limit 1
-  ) c
-) last on true
-cross join lateral (
-  select
-    w.opened_at, w.closed_at, w.known_from, w.source, w.revision, w.open, w.high, w.low, w.close,
-    w.volume, w.turnover, w.trades, null::numeric as vwap, true as is_rolled,
-    (w.no_trade::integer
-      | (w.flags & 66)
-      | case when w.is_whole then 0 else 2 end
-      | w.ambiguous::integer * 4
-      | case
-        when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
-        else 0
-      end
-      | case
-        when l.live
-          and not w.is_whole
-          and (w.flags & 32 <> 0 or not m.every_minute or w.closed_at > q.quoted_at)
-        then 32
-        else 0
-      end)::smallint as flags
-  from (
-    select
-      b.*, case
-        when not m.every_minute then b.closed_at <= last.closed_at
-        when b.minutes * interval '1 minute' >= b.closed_at - b.opened_at then true
-        else holds_minutes(
-          b.minutes - (
-            select count(*)
-            from candle c
-            where c.instrument_id = i.id
-              and c.timeframe = 1
-              and c.opened_at = any (e.silent)
-              and c.opened_at >= b.opened_at
-              and c.opened_at < b.closed_at),
-          b.opened_at, b.closed_at, e.silent)
-      end as is_whole
-    from (
-      select g.*, hours_bucket_end(t.span, e.edges, g.opened_at) as closed_at
-      from (
-        select
-          p.bucket as opened_at, max(p.known_from) as known_from, min(p.source) as source,
-          least(sum(p.revision), 32767)::smallint as revision, bit_or(p.flags) as flags,
-          not bool_or(p.traded) as no_trade,
-          coalesce(
-            min(p.opened_at) = min(p.opened_at) filter (where p.flags & 4 <> 0), false)
-            as ambiguous,
-          coalesce(
-            (array_agg(p.open) filter (where p.traded))[1],
-            (array_agg(p.open) filter (where not p.traded))[1]) as open,
-          coalesce(
-            max(p.high) filter (where p.traded), max(p.high) filter (where not p.traded)) as high,
-          coalesce(
-            min(p.low) filter (where p.traded), min(p.low) filter (where not p.traded)) as low,
-          coalesce(
-            (array_agg(p.close) filter (where p.traded))[
-              cardinality(array_agg(p.close) filter (where p.traded))],
-            (array_agg(p.close) filter (where not p.traded))[
-              cardinality(array_agg(p.close) filter (where not p.traded))]) as close,
-          sum(p.volume) as volume,
-          case when count(p.turnover) = count(*) then sum(p.turnover) end as turnover,
-          case when count(p.trades) = count(*) then sum(p.trades)::bigint end as trades,
-          count(*) - (bit_or(p.flags) >> 5 & 1) as minutes
-        from (
-          select
-            c.*, c.flags & 1 = 0 as traded,
-            hours_bucket(t.span, e.edges, c.opened_at, c.place) as bucket
-          from (
-            select
-              c.opened_at, c.known_from, c.flags, c.source, c.revision, c.open, c.high, c.low,
-              c.close, c.volume, c.turnover, c.trades,
-              width_bucket(c.opened_at, e.edges) as place
-            from candle c
-            where c.instrument_id = i.id
-              and c.timeframe = 1
-              and c.opened_at >= e.from_ts
-              and c.opened_at < e.to_ts
-            union all
-            select
-              q.candle_opened_at, q.received_at, (q.candle_flags & 71 | 32)::smallint, i.source,
-              0::smallint, q.candle_open, q.candle_high, q.candle_low, q.candle_close,
-              q.candle_volume, q.candle_turnover, null::bigint,
-              width_bucket(q.candle_opened_at, e.edges)
-            where l.live
-              and q.candle_opened_at >= e.from_ts
-              and q.candle_opened_at < e.to_ts
-              and not exists (
-                select
-                from candle f
-                where f.instrument_id = i.id
-                  and f.timeframe = 1
-                  and f.opened_at = q.candle_opened_at)
-            offset 0
-          ) c
-          -- By the bucket first, so that grouping keeps the order of time.
-          order by bucket, opened_at
-        ) p
-        group by p.bucket
-      ) g
-      offset 0
-    ) b
-    offset 0
-  ) w
-  where w.is_whole
-    or not exists (
-      select
-      from candle r
-      where r.instrument_id = i.id
-        and r.timeframe = t.length
-        and r.opened_at >= w.opened_at
-        and r.opened_at < w.closed_at
-        and r.closed_at = w.closed_at)
-  union all
-  -- The bar of its source, where no minute is known or one is missing.
-  select
-    r.opened_at, r.closed_at, r.known_from, r.source, r.revision, r.open, r.high, r.low, r.close,
-    r.volume, r.turnover, r.trades, r.vwap, false, r.flags
-  from (
-    select
-      c.*,
-      hours_bucket(t.span, e.edges, c.opened_at, width_bucket(c.opened_at, e.edges))
-        as first_bucket,
-      hours_bucket(
-        t.span, e.edges, c.closed_at - interval '1 second',
-        width_bucket(c.closed_at - interval '1 second', e.edges)) as last_bucket
-    from candle c
-    where c.instrument_id = i.id
-      and c.timeframe = t.length
-      and c.opened_at >= e.from_ts
-      and c.opened_at < e.to_ts
-    offset 0
-  ) r
-  cross join lateral (
-    select
-      count(*) filter (where p.bucket in (r.first_bucket, r.last_bucket)) as minutes,
-      count(*) filter (
-        where p.bucket = r.first_bucket and not p.forming and p.opened_at <> all (e.silent))
-        as needed
-    from (
-      select
-        k.*,
-        hours_bucket(t.span, e.edges, k.opened_at, width_bucket(k.opened_at, e.edges)) as bucket
-      from (
-        select c.opened_at, false as forming
-        from candle c
-        where c.instrument_id = i.id
-          and c.timeframe = 1
-          and c.opened_at >= r.first_bucket
-          and c.opened_at < r.last_bucket + t.span
-        union all
-        select q.candle_opened_at, true
-        where l.live
-          and q.candle_opened_at is not null
-      ) k
-    ) p
-  ) v
-  where v.minutes = 0
-    or (
-      r.first_bucket = r.last_bucket
-      and r.closed_at >= hours_bucket_end(t.span, e.edges, r.first_bucket)
-      and not case
-        when m.every_minute then
-          holds_minutes(
-            v.needed, r.first_bucket, hours_bucket_end(t.span, e.edges, r.first_bucket), e.silent)
-        else coalesce(
-          hours_bucket_end(t.span, e.edges, r.first_bucket) <= last.closed_at, false)
-      end)
-) r
-left join source n on n.code = r.source
-union all
-select
-  i.symbol, r.trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close, r.volume,
-  r.turnover, r.trades, r.vwap, case when r.flags & 32 <> 0 then 'open' else 'final' end,
-  r.flags & 1 <> 0, r.flags & 2 <> 0, r.flags & 4 <> 0, r.revision, n.name, r.known_from, i.id,
-  t.length, r.flags & 64 <> 0, l.live, r.flags, i.source,
-  '-infinity', 'infinity'
-from instrument i
-cross join (values (1200::smallint), (7200::smallint)) t (length)
-cross join (values (true), (false)) l (live)
-cross join lateral series_rolled(
-  i.id, t.length, '-infinity', 'infinity', null, null, null, l.live) r
-left join source n on n.code = r.source;
-comment on view rolled_candles is 'Candles that are calculated, not stored, by length in minutes.';
-
 do $views$
 declare
   shown constant text := (
@@ -3234,10 +3128,8 @@ begin
     select
       r.opened_at, r.closed_at, r.trading_day, r.open, r.high, r.low, r.close, r.volume,
       r.turnover, r.trades,
-      coalesce(
-        r.vwap,
-        case when i.kind is distinct from 3 then average_price(r.turnover, r.volume, null) end),
-      r.flags, r.revision, r.known_from, r.source, r.symbol
+      coalesce(r.vwap, average_price(r.turnover, r.volume, i.kind)), r.flags, r.revision,
+      r.known_from, r.source, r.symbol
     from rolled_candles r
     join instrument i on i.id = r.instrument_id
     where r.length = set_candles.length
@@ -4465,7 +4357,7 @@ begin
     from pg_proc p
     where p.pronamespace = 'candled'::regnamespace
       and p.proname in (
-        'instrument_id', 'market_of', 'market_day', 'period_is_whole', 'series_rows',
+        'instrument_id', 'market_of', 'trading_sessions', 'period_is_whole', 'series_rows',
         'series_last', 'series_adjusted', 'series_forming', 'series_rolled', 'series_candles',
         'series_filled', 'symbol_error', 'candles', 'market_at', 'market_sources', 'set_candles',
         'market_candles', 'newest_day', 'movers', 'why', 'served', 'served_on', 'feed_position',

@@ -185,7 +185,7 @@ private enum HistoryBench {
     from (
       select m
       from market
-      cross join lateral (select * from market_day(market, '2026-07-03') where anchor = opens) d
+      cross join lateral trading_sessions(market, '2026-07-03') d
       cross join lateral generate_series(
         d.opens, d.closes - interval '1 minute', interval '1 minute') m
       where market.code = 1

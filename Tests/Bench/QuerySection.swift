@@ -78,7 +78,7 @@ private enum QueryBench {
     (
       select m
       from market p
-      cross join lateral (select * from market_day(p, s.day) where anchor = opens) d
+      cross join lateral trading_sessions(p, s.day) d
       cross join lateral generate_series(
         d.opens, d.closes - interval '1 minute', interval '1 minute') m
       where p.code = 1

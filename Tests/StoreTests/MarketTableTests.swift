@@ -93,8 +93,8 @@ import Testing
         select to_char(d.opens at time zone m.zone, 'HH24:MI'),
           to_char(d.closes at time zone m.zone, 'HH24:MI')
         from candled.market m
-        cross join lateral candled.market_day(m, '2026-11-27') d
-        where m.calendar = 5 and d.anchor = d.opens
+        cross join lateral candled.trading_sessions(m, '2026-11-27') d
+        where m.calendar = 5
         """) == [["09:30", "13:00"]])
   }
 
