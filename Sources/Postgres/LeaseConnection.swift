@@ -59,10 +59,8 @@ package final class LeaseConnection {
   /// - Throws: `leaseLost` if another term has begun; else as `take`, and it may be tried again.
   package func renew(_ lease: Lease) throws(StoreError) {
     try asking { (connection) throws(StoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(lease.term) }
-      parameters.add { $0.text(lease.holder) }
-      parameters.add { $0.int64(lease.milliseconds * 1_000) }
+      let parameters = WireParameters(
+        .int64(lease.term), .text(lease.holder), .int64(lease.milliseconds * 1_000))
       guard try connection.run(Self.extend, with: parameters, context: Self.context).rowCount == 0
       else { return }
       var row = try connection.run(Self.read, context: Self.context).row(0)
@@ -73,10 +71,7 @@ package final class LeaseConnection {
   /// Lets the others take it at once. Does nothing if it is another's already.
   package func release(_ lease: Lease) throws(StoreError) {
     try asking { (connection) throws(StoreError) in
-      var parameters = WireParameters()
-      parameters.add { $0.int64(lease.term) }
-      parameters.add { $0.text(lease.holder) }
-      parameters.add { $0.int64(0) }
+      let parameters = WireParameters(.int64(lease.term), .text(lease.holder), .int64(0))
       try connection.run(Self.extend, with: parameters, context: Self.context)
     }
   }
@@ -184,10 +179,7 @@ extension LeaseConnection {
   }
 
   private func attempt(_ connection: PostgresConnection) throws(StoreError) -> Int64? {
-    var parameters = WireParameters()
-    parameters.add { $0.text(holder) }
-    parameters.add { $0.text(host) }
-    parameters.add { $0.int64(milliseconds * 1_000) }
+    let parameters = WireParameters(.text(holder), .text(host), .int64(milliseconds * 1_000))
     let response = try connection.run(Self.takeOver, with: parameters, context: Self.context)
     guard response.rowCount == 1 else { return nil }
     var row = response.row(0)
@@ -197,8 +189,7 @@ extension LeaseConnection {
   /// Only our own role's, and only politely: the fence does not need it. A writer that is no
   /// fossil connects again and is told that its term is over.
   private func evictWriters(_ connection: PostgresConnection) {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(Self.evictionMillisecondsMax) }
+    let parameters = WireParameters(.int32(Self.evictionMillisecondsMax))
     _ = try? connection.run(Self.evict, with: parameters, context: Self.context)
   }
 }

@@ -73,8 +73,7 @@ package struct SchemaFile: Sendable {
     over connection: PostgresConnection, url: String, patience: Patience,
     waiting: (String) -> Void
   ) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.text(text) }
+    let parameters = WireParameters(.text(text))
     try connection.run(Self.announceDigest, with: parameters, context: Self.context)
     try connection.execute(
       "set lock_timeout = \(patience.lockMilliseconds)", context: Self.context)
@@ -136,9 +135,7 @@ package struct SchemaFile: Sendable {
 
   private func holdsText(url: String) throws(StoreError) -> Bool {
     let connection = try PostgresConnection(url: url, application: Self.application)
-    var parameters = WireParameters()
-    parameters.add { $0.int32(Int32(version.current)) }
-    parameters.add { $0.text(text) }
+    let parameters = WireParameters(.int32(Int32(version.current)), .text(text))
     do throws(StoreError) {
       var row = try connection.run(readDigest, with: parameters, context: "schema check").row(0)
       guard try row.bool() else { return false }

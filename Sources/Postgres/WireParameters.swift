@@ -5,7 +5,9 @@ package struct WireParameters: ~Copyable {
   private var buffer = WireBuffer(capacity: 1024)
   private var starts: [Int] = []
 
-  package init() {}
+  package init(_ parameters: WireParameter...) {
+    for parameter in parameters { add(parameter.write) }
+  }
 
   package mutating func add(_ write: (inout WireBuffer) -> Void) {
     buffer.reserveRow()
@@ -37,6 +39,46 @@ package struct WireParameters: ~Copyable {
         }
       }
     }
+  }
+}
+
+/// One of them: NULL for nil.
+package struct WireParameter {
+  fileprivate let write: (inout WireBuffer) -> Void
+
+  package static func bool(_ value: Bool) -> Self { Self { $0.bool(value) } }
+
+  package static func int16(_ value: Int16?) -> Self { Self { $0.optionalInt16(value) } }
+
+  package static func int32(_ value: Int32?) -> Self {
+    Self { $0.optional(value) { $0.int32($1) } }
+  }
+
+  package static func int64(_ value: Int64?) -> Self {
+    Self { $0.optional(value) { $0.int64($1) } }
+  }
+
+  package static func date(_ value: TradingDay?) -> Self {
+    Self { $0.optional(value) { $0.date($1) } }
+  }
+
+  package static func timestamp(_ value: Timestamp?) -> Self {
+    Self { $0.optionalTimestamp(value) }
+  }
+
+  package static func numeric(_ value: ExactDecimal?) -> Self {
+    Self { $0.optionalNumeric(value) }
+  }
+
+  package static func text(_ value: String?) -> Self { Self { $0.optionalText(value) } }
+
+  package static func jsonb(_ value: String) -> Self { Self { $0.jsonb(value) } }
+
+  package static func array<Element>(
+    _ elements: some Collection<Element>, type: ElementType,
+    write: @escaping (inout WireBuffer, Element) -> Void
+  ) -> Self {
+    Self { $0.array(elements, type: type, write: write) }
   }
 }
 

@@ -182,11 +182,8 @@ extension StoreReader {
   package func revisions(
     of series: Int32, opened: Range<Timestamp>, limit: Int32
   ) throws(StoreError) -> [RevisionRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(series) }
-    parameters.add { $0.timestamp(opened.lowerBound) }
-    parameters.add { $0.timestamp(opened.upperBound) }
-    parameters.add { $0.int32(limit) }
+    let parameters = WireParameters(
+      .int32(series), .timestamp(opened.lowerBound), .timestamp(opened.upperBound), .int32(limit))
     return try read(Self.readRevisions, with: parameters) { (row) throws(StoreError) in
       RevisionRecord(
         timeframe: try row.text(), openedAt: try row.timestamp(), revision: try row.int16(),
@@ -214,11 +211,8 @@ extension StoreReader {
   package func coverage(
     day: TradingDay, symbol: Symbol?, after: String, limit: Int32
   ) throws(StoreError) -> [CoverageRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    parameters.add { $0.optional(symbol?.description) { $0.text($1) } }
-    parameters.add { $0.text(after) }
-    parameters.add { $0.int32(limit) }
+    let parameters = WireParameters(
+      .date(day), .text(symbol?.description), .text(after), .int32(limit))
     return try read(Self.readCoverage, with: parameters) { (row) throws(StoreError) in
       CoverageRecord(
         symbol: try row.symbol(), source: try row.text(), tradingDay: try row.day(),
@@ -275,11 +269,8 @@ extension StoreReader {
   package func opening(
     ofRow count: Int64, series: Int32, timeframe: Timeframe, from: Timestamp, before: Timestamp
   ) throws(StoreError) -> Timestamp? {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(series) }
-    parameters.add { $0.timestamp(from) }
-    parameters.add { $0.timestamp(before) }
-    parameters.add { $0.int64(count) }
+    let parameters = WireParameters(
+      .int32(series), .timestamp(from), .timestamp(before), .int64(count))
     let statement = timeframe == .day1 ? Self.readDayOpening : Self.readMinuteOpening
     return try read(statement, with: parameters) { (row) throws(StoreError) in
       try row.optionalTimestamp()

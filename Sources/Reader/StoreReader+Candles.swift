@@ -79,17 +79,10 @@ extension StoreReader {
   }
 
   private func parameters(of query: CandleQuery) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.text(query.symbol.description) }
-    parameters.add { $0.text(query.timeframe.name) }
-    parameters.add { $0.optional(query.from) { $0.timestamp($1) } }
-    parameters.add { $0.optional(query.to) { $0.timestamp($1) } }
-    parameters.add { $0.text(query.fill.rawValue) }
-    parameters.add { $0.text(query.adjust.text) }
-    parameters.add { $0.optional(query.asOf) { $0.timestamp($1) } }
-    parameters.add { $0.optional(query.source) { $0.text($1) } }
-    parameters.add { $0.optional(query.newest) { $0.int32($1) } }
-    return parameters
+    return WireParameters(
+      .text(query.symbol.description), .text(query.timeframe.name), .timestamp(query.from),
+      .timestamp(query.to), .text(query.fill.rawValue), .text(query.adjust.text),
+      .timestamp(query.asOf), .text(query.source), .int32(query.newest))
   }
 
   private static func readForming(_ timeframe: Timeframe) -> Statement {
@@ -115,8 +108,7 @@ extension StoreReader {
   /// - Parameter series: its number.
   package func forming(_ series: Int32, timeframe: Timeframe) throws(StoreError) -> CandleRecord? {
     precondition(timeframe != .afterHours, "after-hours candles come whole")
-    var parameters = WireParameters()
-    parameters.add { $0.int32(series) }
+    let parameters = WireParameters(.int32(series))
     return try read(Self.readForming(timeframe), with: parameters) { (row) throws(StoreError) in
       try row.candleRecord()
     }.first
@@ -133,11 +125,8 @@ extension StoreReader {
   package func why(
     _ symbol: Symbol, at moment: Timestamp, timeframe: Timeframe, source: String? = nil
   ) throws(StoreError) -> [CandleFact] {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.timestamp(moment) }
-    parameters.add { $0.text(timeframe.name) }
-    parameters.add { $0.optional(source) { $0.text($1) } }
+    let parameters = WireParameters(
+      .text(symbol.description), .timestamp(moment), .text(timeframe.name), .text(source))
     return try read(Self.readFacts, with: parameters) { (row) throws(StoreError) in
       CandleFact(what: try row.text(), at: try row.timestamp(), detail: try row.text())
     }

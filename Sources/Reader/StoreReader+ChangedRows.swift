@@ -121,10 +121,7 @@ extension StoreReader {
   }
 
   private func parameters(_ range: ClosedRange<Int64>) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(range.lowerBound) }
-    parameters.add { $0.int64(range.upperBound) }
-    return parameters
+    return WireParameters(.int64(range.lowerBound), .int64(range.upperBound))
   }
 }
 

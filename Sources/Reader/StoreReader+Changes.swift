@@ -71,9 +71,7 @@ extension StoreReader {
   package func seq(
     committedSecondsAgo seconds: Int64, rowsMax: Int
   ) throws(StoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(seconds) }
-    parameters.add { $0.int64(Int64(rowsMax)) }
+    let parameters = WireParameters(.int64(seconds), .int64(Int64(rowsMax)))
     let seqs = try read(Self.seqBefore, with: parameters, context: "follow") {
       (row) throws(StoreError) in
       try row.int64()
@@ -97,9 +95,7 @@ extension StoreReader {
   private func fill(
     _ batch: inout Batch, after seq: Int64, candlesMax: Int
   ) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(seq) }
-    parameters.add { $0.int32(Self.changesMax) }
+    let parameters = WireParameters(.int64(seq), .int32(Self.changesMax))
     var contents = Contents()
     for row in try connection.run(Self.readChanges, with: parameters, context: "follow").rows {
       var row = row

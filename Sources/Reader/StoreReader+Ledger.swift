@@ -56,13 +56,9 @@ extension StoreReader {
     of series: Int32, day: TradingDay? = nil, seen: Range<Timestamp>? = nil, after: Int64? = nil,
     limit: Int32
   ) throws(StoreError) -> [(id: Int64, row: GapRecord)] {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(series) }
-    parameters.add { $0.optional(day) { $0.date($1) } }
-    parameters.add { $0.optional(seen?.lowerBound) { $0.timestamp($1) } }
-    parameters.add { $0.optional(seen?.upperBound) { $0.timestamp($1) } }
-    parameters.add { $0.optional(after) { $0.int64($1) } }
-    parameters.add { $0.int32(limit) }
+    let parameters = WireParameters(
+      .int32(series), .date(day), .timestamp(seen?.lowerBound), .timestamp(seen?.upperBound),
+      .int64(after), .int32(limit))
     return try read(Self.readGapPage, with: parameters) { (row) throws(StoreError) in
       let record = try row.gapRecord()
       return (try row.int64(), record)
@@ -158,8 +154,7 @@ extension StoreReader {
 
   /// The days from `first` on that have any row.
   package func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(first) }
+    let parameters = WireParameters(.date(first))
     return try read(Self.readDays, with: parameters) { (row) throws(StoreError) in try row.day() }
   }
 
@@ -187,8 +182,7 @@ extension StoreReader {
 
   /// The rows refused on a day.
   package func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
+    let parameters = WireParameters(.date(day))
     return try read(Self.readRejections, with: parameters) { (row) throws(StoreError) in
       let source = try row.source()
       return RejectionRecord(

@@ -26,9 +26,7 @@ extension StoreReader {
       """)
 
   func quotes(after: Int64, through: Int64) throws(StoreError) -> [LatestQuote] {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(after) }
-    parameters.add { $0.int64(through) }
+    let parameters = WireParameters(.int64(after), .int64(through))
     return try read(Self.readQuotes, with: parameters, context: "follow") {
       (row) throws(StoreError) in
       try row.latestQuote()
@@ -50,8 +48,7 @@ extension StoreReader {
   /// - Parameter symbols: nil for all.
   package func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
     let list = symbols?.map(\.description).joined(separator: " ")
-    var parameters = WireParameters()
-    parameters.add { $0.optional(list) { $0.text($1) } }
+    let parameters = WireParameters(.text(list))
     return try read(Self.readLatest, with: parameters) { (row) throws(StoreError) in
       try row.latestQuote()
     }

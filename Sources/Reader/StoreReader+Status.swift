@@ -130,8 +130,7 @@ extension StoreReader {
   /// Series of instruments, by symbol.
   /// - Parameter part: what the symbol or the name must contain, in any case; nil for all.
   package func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.optional(part) { $0.text($1) } }
+    let parameters = WireParameters(.text(part))
     return try read(Self.readInstruments, with: parameters) { (row) throws(StoreError) in
       InstrumentRecord(
         symbol: try row.symbol(), name: try row.optionalText(), exchange: try row.optionalText(),

@@ -72,10 +72,7 @@ package final class StoreReader {
   }
 
   func parameters(day: TradingDay?, symbol: Symbol?) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.optional(day) { $0.date($1) } }
-    parameters.add { $0.optional(symbol?.description) { $0.text($1) } }
-    return parameters
+    return WireParameters(.date(day), .text(symbol?.description))
   }
 
   /// From here on every answer is of one moment, whatever is committed meanwhile.

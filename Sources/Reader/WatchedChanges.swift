@@ -143,9 +143,6 @@ extension StoreReader {
   }
 
   private static func parameters(_ symbols: Set<Symbol>, _ seq: Int64) -> WireParameters {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbols.map(\.description).joined(separator: " ")) }
-    parameters.add { $0.int64(seq) }
-    return parameters
+    return WireParameters(.text(symbols.map(\.description).joined(separator: " ")), .int64(seq))
   }
 }

@@ -92,10 +92,8 @@ extension CandleTable {
     let days = Set(minutes.lazy.flatMap { $0.candles.lazy.map(\.tradingDay) })
     guard let first = days.min(), let last = days.max() else { return bars }
     let instruments = Set(minutes.map { id(of: $0.symbol, source: $0.source) }).sorted()
-    var parameters = WireParameters()
-    parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
-    parameters.add { $0.date(first) }
-    parameters.add { $0.date(last) }
+    let parameters = WireParameters(
+      .array(instruments, type: .int4) { $0.int32($1) }, .date(first), .date(last))
     var certified: [Int32: Set<TradingDay>] = [:]
     for row in try connection.run(Self.readCertified, with: parameters, context: CommitStep.commit)
       .rows

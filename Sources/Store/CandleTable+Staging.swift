@@ -21,9 +21,7 @@ extension CandleTable {
     }
     session.buffer.endCopy()
     _ = try connection.endCopy(&session.buffer, context: CommitStep.commit)
-    var parameters = WireParameters()
-    parameters.add { $0.timestamp(first) }
-    parameters.add { $0.timestamp(last) }
+    let parameters = WireParameters(.timestamp(first), .timestamp(last))
     if rows.contains(where: \.mayContradict) { try contradict(within: parameters, in: &context) }
     let inserted = try keys(connection.run(CandleColumns.insert, context: CommitStep.commit))
     context.keys.candles += inserted

@@ -41,9 +41,8 @@ extension CertificateTable {
     let days = Set(keys.map(\.day)).sorted()
     for day in days { try lock(day) }
     let instruments = Set(keys.map(\.instrument)).sorted()
-    var parameters = WireParameters()
-    parameters.add { $0.array(days, type: .date) { $0.date($1) } }
-    parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
+    let parameters = WireParameters(
+      .array(days, type: .date) { $0.date($1) }, .array(instruments, type: .int4) { $0.int32($1) })
     for row in try connection.run(Self.readRepaired, with: parameters, context: CommitStep.commit)
       .rows
     {

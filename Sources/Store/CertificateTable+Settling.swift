@@ -28,11 +28,10 @@ extension CertificateTable {
     if rows.isEmpty { return }
     context.receipt.refusals.rows = rows.count
     context.receipt.refusals.first = rows[0].detail
-    var parameters = WireParameters()
-    parameters.add { $0.timestamp(context.knownAt) }
-    parameters.add { $0.text(RejectionReason.refusedByStore.rawValue) }
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.source.rawValue) } }
+    var parameters = WireParameters(
+      .timestamp(context.knownAt), .text(RejectionReason.refusedByStore.rawValue),
+      .array(rows, type: .date) { $0.date($1.day) },
+      .array(rows, type: .int2) { $0.int16($1.source.rawValue) })
     // Text holds no NUL; who refused the row for one must not be refused for telling.
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.symbol.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) } }
@@ -80,10 +79,9 @@ extension CertificateTable {
   private func recount(
     _ days: [TradingDay], in context: inout CommitContext
   ) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.array(days, type: .date) { $0.date($1) } }
-    parameters.add { $0.text(RejectionReason.refusedByStore.rawValue) }
-    parameters.add { $0.timestamp(context.knownAt) }
+    let parameters = WireParameters(
+      .array(days, type: .date) { $0.date($1) }, .text(RejectionReason.refusedByStore.rawValue),
+      .timestamp(context.knownAt))
     for row in try connection.run(Self.recount, with: parameters, context: CommitStep.commit).rows {
       var row = row
       let key = DayKey(instrument: try row.int32(), day: try row.day())
@@ -118,11 +116,11 @@ extension CertificateTable {
     }
     let rows = days.lastOfEach(\.day)
     if rows.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) } }
-    parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) } }
-    parameters.add { $0.timestamp(context.knownAt) }
+    let parameters = WireParameters(
+      .array(rows, type: .date) { $0.date($1.day) },
+      .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) },
+      .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) },
+      .timestamp(context.knownAt))
     for row in try connection.run(Self.certifyDays, with: parameters, context: CommitStep.commit)
       .rows
     {

@@ -72,9 +72,9 @@ struct CertificateTable: TableGroup {
     of rows: [Identified<DayCertificate>]
   ) throws(StoreError) {
     if rows.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.row.tradingDay) } }
+    let parameters = WireParameters(
+      .array(rows, type: .int4) { $0.int32($1.id) },
+      .array(rows, type: .date) { $0.date($1.row.tradingDay) })
     try run(Self.keepPreviousCloses, with: parameters)
   }
 
@@ -131,8 +131,7 @@ extension CertificateTable {
   /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
   /// who does.
   func lock(_ day: TradingDay) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
+    let parameters = WireParameters(.date(day))
     if try connection.run(Self.lockDay, with: parameters, context: CommitStep.commit).rowCount == 1
     {
       return

@@ -58,8 +58,7 @@ struct QuoteTable: TableGroup {
         try connection.execute("delete from quote_stage", context: CommitStep.commit)
       }
       try stage(places, of: quotes)
-      var parameters = WireParameters()
-      parameters.add { $0.int64(context.seq) }
+      let parameters = WireParameters(.int64(context.seq))
       let statement = places.count <= Self.fewRows ? Self.mergeFew : Self.merge
       context.receipt.quotes += try run(statement, with: parameters).affectedRows
     }

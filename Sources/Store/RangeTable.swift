@@ -24,11 +24,9 @@ struct RangeTable: TableGroup {
     }
     if added.isEmpty { return }
     let rows = added.sorted { $0.key < $1.key }
-    var parameters = WireParameters()
-    parameters.add { $0.array(rows.map(\.key), type: .int4) { $0.int32($1) } }
-    parameters.add {
-      $0.array(rows.map(\.value), type: .timestamptz) { $0.optionalTimestamp($1) }
-    }
+    let parameters = WireParameters(
+      .array(rows.map(\.key), type: .int4) { $0.int32($1) },
+      .array(rows.map(\.value), type: .timestamptz) { $0.optionalTimestamp($1) })
     try run(Self.keep, with: parameters)
   }
 }

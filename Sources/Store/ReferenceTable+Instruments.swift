@@ -136,13 +136,11 @@ extension ReferenceTable {
     let rows = marks.map { Identified(id: id(of: $0.symbol, source: $0.source), row: $0) }
       .lastOfEach(\.id)
       .sorted { $0.id < $1.id }
-    var parameters = WireParameters()
-    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
-    parameters.add {
-      $0.array(rows, type: .date) { $0.optional($1.row.delistedAt) { $0.date($1) } }
-    }
-    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.row.missedLists) } }
-    parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.row.listedPart) } }
+    let parameters = WireParameters(
+      .array(rows, type: .int4) { $0.int32($1.id) },
+      .array(rows, type: .date) { $0.optional($1.row.delistedAt) { $0.date($1) } },
+      .array(rows, type: .int2) { $0.int16($1.row.missedLists) },
+      .array(rows, type: .text) { $0.optionalText($1.row.listedPart) })
     context.receipt.reference.instrumentMarks += try run(Self.markInstruments, with: parameters)
       .affectedRows
   }
@@ -199,10 +197,9 @@ extension ReferenceTable {
       batch.unknown.map { (id: id(of: $0.symbol, source: batch.source), kind: $0.kind.rawValue) }
     }
     if ended.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(ended, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(ended, type: .int2) { $0.int16($1.kind) } }
-    parameters.add { $0.timestamp(context.knownAt) }
+    let parameters = WireParameters(
+      .array(ended, type: .int4) { $0.int32($1.id) },
+      .array(ended, type: .int2) { $0.int16($1.kind) }, .timestamp(context.knownAt))
     context.receipt.reference.factors += try run(Self.endUnknownFactors, with: parameters)
       .affectedRows
   }
@@ -226,12 +223,11 @@ extension ReferenceTable {
     let rows = incoming.lastOfEach(\.key)
     if rows.isEmpty { return }
     for statement in [Self.endFactors, Self.addFactors] {
-      var parameters = WireParameters()
-      parameters.add { $0.array(rows, type: .int4) { $0.int32($1.key.id) } }
-      parameters.add { $0.array(rows, type: .int2) { $0.int16($1.key.kind) } }
-      parameters.add { $0.array(rows, type: .date) { $0.date($1.key.day) } }
-      parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.factor) } }
-      parameters.add { $0.timestamp(context.knownAt) }
+      let parameters = WireParameters(
+        .array(rows, type: .int4) { $0.int32($1.key.id) },
+        .array(rows, type: .int2) { $0.int16($1.key.kind) },
+        .array(rows, type: .date) { $0.date($1.key.day) },
+        .array(rows, type: .numeric) { $0.numeric($1.factor) }, .timestamp(context.knownAt))
       context.receipt.reference.factors += try run(statement, with: parameters).affectedRows
     }
   }

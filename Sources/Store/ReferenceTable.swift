@@ -145,11 +145,9 @@ extension ReferenceTable {
   func write(
     _ chunk: HistoryCommit.Chunk, in context: CommitContext
   ) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.text(chunk.name) }
-    parameters.add { $0.date(chunk.through) }
-    parameters.add { $0.timestamp(context.knownAt) }
-    parameters.add { $0.int64(Int64(context.receipt.candles + context.receipt.revisions)) }
+    let parameters = WireParameters(
+      .text(chunk.name), .date(chunk.through), .timestamp(context.knownAt),
+      .int64(Int64(context.receipt.candles + context.receipt.revisions)))
     try run(Self.writeChunk, with: parameters)
   }
 
@@ -162,8 +160,7 @@ extension ReferenceTable {
       """)
 
   func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
-    var parameters = WireParameters()
-    parameters.add { $0.array(names, type: .text) { $0.text($1) } }
+    let parameters = WireParameters(.array(names, type: .text) { $0.text($1) })
     var chunks: [String: DoneChunk] = [:]
     for row in try run(Self.readChunks, with: parameters, step: "load").rows {
       var row = row

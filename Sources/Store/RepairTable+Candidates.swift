@@ -41,9 +41,7 @@ extension RepairTable {
   func candidates(
     from first: TradingDay, of source: Source
   ) throws(StoreError) -> [RepairCandidate] {
-    var parameters = WireParameters()
-    parameters.add { $0.date(first) }
-    parameters.add { $0.int16(source.rawValue) }
+    let parameters = WireParameters(.date(first), .int16(source.rawValue))
     var candidates: [RepairCandidate] = []
     for row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
       var row = row

@@ -48,15 +48,11 @@ extension RepairTable {
       Key(timeframe: $0.timeframe, openedAt: $0.openedAt, field: $0.field)
     }
     func parameters() -> WireParameters {
-      var parameters = WireParameters()
-      parameters.add { $0.int32(key.instrument) }
-      parameters.add { $0.date(key.day) }
-      parameters.add { $0.int16(source.rawValue) }
-      parameters.add { $0.timestamp(moment) }
-      parameters.add { $0.array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) } }
-      parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.openedAt) } }
-      parameters.add { $0.array(rows, type: .text) { $0.text($1.field.rawValue) } }
-      return parameters
+      return WireParameters(
+        .int32(key.instrument), .date(key.day), .int16(source.rawValue), .timestamp(moment),
+        .array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) },
+        .array(rows, type: .timestamptz) { $0.timestamp($1.openedAt) },
+        .array(rows, type: .text) { $0.text($1.field.rawValue) })
     }
     if areAll {
       context.receipt.repairs.disagreements += try connection.run(

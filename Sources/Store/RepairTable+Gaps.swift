@@ -17,9 +17,7 @@ extension RepairTable {
     _ gaps: [Int64], at moment: Timestamp, in context: inout CommitContext
   ) throws(StoreError) {
     if gaps.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(gaps, type: .int8) { $0.int64($1) } }
-    parameters.add { $0.timestamp(moment) }
+    let parameters = WireParameters(.array(gaps, type: .int8) { $0.int64($1) }, .timestamp(moment))
     context.receipt.repairs.closedGaps += try connection.run(
       Self.closeGaps, with: parameters, context: CommitStep.commit
     ).affectedRows
@@ -41,15 +39,10 @@ extension RepairTable {
     _ gaps: [Gap], of key: DayKey, at moment: Timestamp, in context: inout CommitContext
   ) throws(StoreError) {
     for gap in gaps {
-      var parameters = WireParameters()
-      parameters.add { $0.int32(key.instrument) }
-      parameters.add { $0.date(key.day) }
-      parameters.add { $0.timestamp(gap.from) }
-      parameters.add { $0.timestamp(gap.to) }
-      parameters.add { $0.numeric(gap.volume) }
-      parameters.add { $0.numeric(gap.turnover) }
-      parameters.add { $0.int16(gap.cause.rawValue) }
-      parameters.add { $0.timestamp(moment) }
+      let parameters = WireParameters(
+        .int32(key.instrument), .date(key.day), .timestamp(gap.from), .timestamp(gap.to),
+        .numeric(gap.volume), .numeric(gap.turnover), .int16(gap.cause.rawValue),
+        .timestamp(moment))
       var row = try connection.run(Self.openRemainder, with: parameters, context: CommitStep.commit)
         .row(0)
       context.keys.gaps.append(try row.int64())
@@ -70,9 +63,7 @@ extension RepairTable {
   /// Nobody will look for a hole that is too old, so nobody shall wait for it.
   func markPermanentGaps(_ commit: Commit) throws(StoreError) {
     guard let day = commit.reference.firstDayAvailable else { return }
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    parameters.add { $0.timestamp(commit.knownAt) }
+    let parameters = WireParameters(.date(day), .timestamp(commit.knownAt))
     try connection.run(Self.markPermanentGaps, with: parameters, context: CommitStep.commit)
   }
 
@@ -97,12 +88,10 @@ extension RepairTable {
     _ gapChecks: [Reconciliation.GapCheck], at moment: Timestamp, in context: inout CommitContext
   ) throws(StoreError) {
     if gapChecks.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(gapChecks, type: .int8) { $0.int64($1.gap) } }
-    parameters.add { $0.array(gapChecks, type: .text) { $0.text($1.reason.rawValue) } }
-    parameters.add { $0.timestamp(moment) }
-    parameters.add { $0.int16(Self.checksMax) }
-    parameters.add { $0.int32(session.confirmSeconds) }
+    let parameters = WireParameters(
+      .array(gapChecks, type: .int8) { $0.int64($1.gap) },
+      .array(gapChecks, type: .text) { $0.text($1.reason.rawValue) }, .timestamp(moment),
+      .int16(Self.checksMax), .int32(session.confirmSeconds))
     context.receipt.repairs.gapChecks += try connection.run(
       Self.recordGapChecks, with: parameters, context: CommitStep.commit
     ).affectedRows

@@ -150,9 +150,7 @@ extension RepairTable {
     _ statement: Statement, of key: DayKey,
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(key.instrument) }
-    parameters.add { $0.date(key.day) }
+    let parameters = WireParameters(.int32(key.instrument), .date(key.day))
     return try connection.read(
       statement, with: parameters, context: CommitStep.commit, decode: decode)
   }

@@ -40,8 +40,7 @@ enum SourceCatalog {
   private static func write(
     _ objects: [String], by statement: Statement, over connection: PostgresConnection
   ) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.jsonb("[\(objects.joined(separator: ","))]") }
+    let parameters = WireParameters(.jsonb("[\(objects.joined(separator: ","))]"))
     try connection.run(statement, with: parameters, context: context)
   }
 }

@@ -110,11 +110,10 @@ extension WriterSession {
     let commit = sorted.base
     let notifies = context.strategy.notifies
     let certificates = context.keys.certificates.sorted()
-    var parameters = WireParameters()
-    parameters.add { $0.int64(context.seq) }
-    parameters.add { $0.timestamp(commit.knownAt) }
-    parameters.add { $0.int32(Int32(clamping: context.receipt.quotes)) }
-    parameters.add { $0.int32(Int32(clamping: context.receipt.rejections)) }
+    var parameters = WireParameters(
+      .int64(context.seq), .timestamp(commit.knownAt),
+      .int32(Int32(clamping: context.receipt.quotes)),
+      .int32(Int32(clamping: context.receipt.rejections)))
     add(context.keys.candles, to: &parameters)
     add(context.keys.revisions, to: &parameters)
     parameters.add { $0.array(context.keys.gaps, type: .int8) { $0.int64($1) } }

@@ -159,8 +159,7 @@ extension WriterSession {
       let (year, month, _) = at.civil
       let key = Int32(year * 12 + month)
       if partitions.contains(key) { continue }
-      var parameters = WireParameters()
-      parameters.add { $0.date(at) }
+      let parameters = WireParameters(.date(at))
       do throws(StoreError) {
         try connection.run(Self.ensurePartition, with: parameters, context: CommitStep.commit)
       } catch {

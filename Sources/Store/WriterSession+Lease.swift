@@ -40,11 +40,8 @@ extension WriterSession {
   func takeUp(at place: JournalPosition) throws(StoreError) {
     guard let lease else { preconditionFailure("only a leader takes up a journal") }
     precondition(place >= position, "numbers only grow")
-    var parameters = WireParameters()
-    parameters.add { $0.int64(lease.term) }
-    parameters.add { $0.text(lease.holder) }
-    parameters.add { $0.int64(place.sequence) }
-    parameters.add { $0.int64(position.sequence) }
+    let parameters = WireParameters(
+      .int64(lease.term), .text(lease.holder), .int64(place.sequence), .int64(position.sequence))
     var row = try connection.run(Self.takeUp, with: parameters, context: "take up").row(0)
     if try row.int64() == 1 {
       position = place

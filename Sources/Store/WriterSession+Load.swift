@@ -66,8 +66,7 @@ extension WriterSession {
         return try storedPosition() >= commit.position
       }
       if attempt == 0 {
-        var backend = WireParameters()
-        backend.add { $0.int32(commit.backendProcess) }
+        let backend = WireParameters(.int32(commit.backendProcess))
         try connection.run(Self.endBackend, with: backend, context: "reconnect")
       }
     }
@@ -78,8 +77,7 @@ extension WriterSession {
 
   /// - Returns: nil for a transaction the server knows nothing of: too old, or lost in a crash.
   private func status(of commit: PendingCommit) throws(StoreError) -> String? {
-    var parameters = WireParameters()
-    parameters.add { $0.text(commit.transaction) }
+    let parameters = WireParameters(.text(commit.transaction))
     do throws(StoreError) {
       var row = try connection.run(Self.transactionStatus, with: parameters, context: "reconnect")
         .row(0)
@@ -117,8 +115,7 @@ extension WriterSession {
   }
 
   private func prune(_ statement: Statement, keepRows: Int64) throws(StoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(keepRows) }
+    let parameters = WireParameters(.int64(keepRows))
     var row = try connection.run(statement, with: parameters, context: "prune").row(0)
     return try row.int64()
   }
