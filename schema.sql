@@ -3885,9 +3885,7 @@ as $function$
       'skipped',
       after_seq + 1,
       p.first_seq - 1,
-      null::timestamptz, null::timestamptz, 0, 0, '{}'::integer[], '{}'::smallint[],
-      '{}'::timestamptz[], '{}'::integer[], '{}'::smallint[], '{}'::timestamptz[], '{}'::bigint[],
-      '{}'::bigint[], '{}'::integer[], '{}'::date[], '[]'::jsonb
+      null, null, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '[]'
     from feed_position() p
     where p.first_seq > after_seq + 1
   )
@@ -4047,34 +4045,35 @@ as $function$
     where p.pronamespace = 'candled'::regnamespace
       and p.prokind in ('f', 'p')
   ),
-  -- What each role of ours, and everybody, may do. What other roles are granted is the operator's.
-  granted (name, entry) as (
-    select 'schema candled', a
+  owned (name, owner, acl, is_month) as (
+    select
+      'schema candled', n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner)), false
     from pg_namespace n
-    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
     where n.nspname = 'candled'
-      and a.grantee <> n.nspowner
     union all
-    select r.name, a
+    select
+      r.name, r.relowner,
+      case
+        when r.relkind <> 'c' then
+          coalesce(
+            r.relacl, acldefault(case r.relkind when 'S' then 's' else 'r' end::"char", r.relowner))
+      end, r.relispartition
     from relation r
-    cross join lateral aclexplode(
-      coalesce(
-        r.relacl, acldefault(case r.relkind when 'S' then 's' else 'r' end::"char", r.relowner))) a
-    where r.relkind <> 'c'
-      and a.grantee <> r.relowner
-      -- Months come and go; what the daemon may do with them it may do by their table.
-      and not (r.relispartition and pg_get_userbyid(a.grantee) = 'candled')
     union all
-    select format('%s column %s', r.name, c.attname), a
+    select f.name, f.proowner, coalesce(f.proacl, acldefault('f', f.proowner)), false
+    from routine f
+  ),
+  granted (name, owner, entry) as (
+    select o.name, o.owner, a
+    from owned o
+    cross join lateral aclexplode(o.acl) a
+    -- Months come and go; what the daemon may do with them it may do by their table.
+    where not (o.is_month and pg_get_userbyid(a.grantee) = 'candled')
+    union all
+    select format('%s column %s', r.name, c.attname), r.relowner, a
     from relation r
     join pg_attribute c on c.attrelid = r.oid
     cross join lateral aclexplode(c.attacl) a
-    where a.grantee <> r.relowner
-    union all
-    select f.name, a
-    from routine f
-    cross join lateral aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
-    where a.grantee <> f.proowner
   )
   select format(
     'column %s.%s %s%s%s%s%s',
@@ -4136,18 +4135,11 @@ as $function$
   from pg_policy p
   join relation r on r.oid = p.polrelid
   union all
-  select format('owner of schema candled: %s', pg_get_userbyid(n.nspowner))
-  from pg_namespace n
-  where n.nspname = 'candled'
-  union all
-  select format('owner of %s: %s', r.name, pg_get_userbyid(r.relowner))
-  from relation r
-  where not r.relispartition
+  select format('owner of %s: %s', o.name, pg_get_userbyid(o.owner))
+  from owned o
+  where not o.is_month
     -- A month belongs to whom its table belongs to.
-    or r.relowner <> (select c.relowner from pg_class c where c.oid = 'candle'::regclass)
-  union all
-  select format('owner of %s: %s', f.name, pg_get_userbyid(f.proowner))
-  from routine f
+    or o.owner <> (select c.relowner from pg_class c where c.oid = 'candle'::regclass)
   union all
   select format(
     'grant %s on %s to %s%s',
@@ -4155,8 +4147,11 @@ as $function$
     case (g.entry).grantee when 0 then 'public' else pg_get_userbyid((g.entry).grantee) end,
     case when (g.entry).is_grantable then ' with grant option' else '' end)
   from granted g
-  where (g.entry).grantee = 0
-    or pg_get_userbyid((g.entry).grantee) in ('candled_owner', 'candled', 'candled_reader')
+  where (g.entry).grantee <> g.owner
+    -- What other roles are granted is the operator's.
+    and (
+      (g.entry).grantee = 0
+      or pg_get_userbyid((g.entry).grantee) in ('candled_owner', 'candled', 'candled_reader'))
   union all
   select concat_ws(
     ' ',
