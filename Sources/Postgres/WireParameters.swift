@@ -5,7 +5,9 @@ package struct WireParameters: ~Copyable {
   private var buffer = WireBuffer(capacity: 1024)
   private var starts: [Int] = []
 
-  package init(_ parameters: WireParameter...) {
+  package init(_ parameters: WireParameter...) { self.init(parameters) }
+
+  package init(_ parameters: [WireParameter]) {
     for parameter in parameters { add(parameter.write) }
   }
 
@@ -42,43 +44,46 @@ package struct WireParameters: ~Copyable {
   }
 }
 
-/// One of them: NULL for nil.
+/// One of them; nil is NULL.
 package struct WireParameter {
   fileprivate let write: (inout WireBuffer) -> Void
 
-  package static func bool(_ value: Bool) -> Self { Self { $0.bool(value) } }
-
-  package static func int16(_ value: Int16?) -> Self { Self { $0.optionalInt16(value) } }
-
-  package static func int32(_ value: Int32?) -> Self {
-    Self { $0.optional(value) { $0.int32($1) } }
+  private init<Value>(_ value: Value?, _ write: @escaping (inout WireBuffer, Value) -> Void) {
+    self.write = { $0.optional(value, write: write) }
   }
 
-  package static func int64(_ value: Int64?) -> Self {
-    Self { $0.optional(value) { $0.int64($1) } }
+  package static func bool(_ value: Bool?) -> Self { Self(value) { $0.bool($1) } }
+  package static func int16(_ value: Int16?) -> Self { Self(value) { $0.int16($1) } }
+  package static func int32(_ value: Int32?) -> Self { Self(value) { $0.int32($1) } }
+  package static func int64(_ value: Int64?) -> Self { Self(value) { $0.int64($1) } }
+  package static func numeric(_ value: ExactDecimal?) -> Self { Self(value) { $0.numeric($1) } }
+  package static func text(_ value: String?) -> Self { Self(value) { $0.text($1) } }
+  package static func bytes(_ value: [UInt8]?) -> Self { Self(value) { $0.bytes($1) } }
+  package static func jsonb(_ value: String) -> Self { Self(value) { $0.jsonb($1) } }
+  package static func day(_ value: TradingDay?) -> Self { Self(value) { $0.date($1) } }
+  package static func timestamp(_ value: Timestamp?) -> Self { Self(value) { $0.timestamp($1) } }
+
+  package static func int32s(_ values: [Int32]) -> Self {
+    array(values, type: .int4) { $0.int32($1) }
   }
 
-  package static func date(_ value: TradingDay?) -> Self {
-    Self { $0.optional(value) { $0.date($1) } }
+  package static func int64s(_ values: [Int64]) -> Self {
+    array(values, type: .int8) { $0.int64($1) }
   }
 
-  package static func timestamp(_ value: Timestamp?) -> Self {
-    Self { $0.optionalTimestamp(value) }
+  package static func days(_ values: [TradingDay]) -> Self {
+    array(values, type: .date) { $0.date($1) }
   }
 
-  package static func numeric(_ value: ExactDecimal?) -> Self {
-    Self { $0.optionalNumeric(value) }
+  package static func texts(_ values: [String]?) -> Self {
+    Self(values) { buffer, values in buffer.array(values, type: .text) { $0.text($1) } }
   }
 
-  package static func text(_ value: String?) -> Self { Self { $0.optionalText(value) } }
-
-  package static func jsonb(_ value: String) -> Self { Self { $0.jsonb(value) } }
-
-  package static func array<Element>(
-    _ elements: some Collection<Element>, type: ElementType,
-    write: @escaping (inout WireBuffer, Element) -> Void
+  /// A column of rows.
+  package static func array<Row>(
+    _ rows: [Row], type: ElementType, write: @escaping (inout WireBuffer, Row) -> Void
   ) -> Self {
-    Self { $0.array(elements, type: type, write: write) }
+    Self(rows) { $0.array($1, type: type, write: write) }
   }
 }
 

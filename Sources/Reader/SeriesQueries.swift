@@ -212,7 +212,7 @@ extension StoreReader {
     day: TradingDay, symbol: Symbol?, after: String, limit: Int32
   ) throws(StoreError) -> [CoverageRecord] {
     let parameters = WireParameters(
-      .date(day), .text(symbol?.description), .text(after), .int32(limit))
+      .day(day), .text(symbol?.description), .text(after), .int32(limit))
     return try read(Self.readCoverage, with: parameters) { (row) throws(StoreError) in
       CoverageRecord(
         symbol: try row.symbol(), source: try row.text(), tradingDay: try row.day(),

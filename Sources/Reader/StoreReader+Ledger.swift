@@ -57,7 +57,7 @@ extension StoreReader {
     limit: Int32
   ) throws(StoreError) -> [(id: Int64, row: GapRecord)] {
     let parameters = WireParameters(
-      .int32(series), .date(day), .timestamp(seen?.lowerBound), .timestamp(seen?.upperBound),
+      .int32(series), .day(day), .timestamp(seen?.lowerBound), .timestamp(seen?.upperBound),
       .int64(after), .int32(limit))
     return try read(Self.readGapPage, with: parameters) { (row) throws(StoreError) in
       let record = try row.gapRecord()
@@ -154,7 +154,7 @@ extension StoreReader {
 
   /// The days from `first` on that have any row.
   package func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
-    let parameters = WireParameters(.date(first))
+    let parameters = WireParameters(.day(first))
     return try read(Self.readDays, with: parameters) { (row) throws(StoreError) in try row.day() }
   }
 
@@ -182,7 +182,7 @@ extension StoreReader {
 
   /// The rows refused on a day.
   package func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
-    let parameters = WireParameters(.date(day))
+    let parameters = WireParameters(.day(day))
     return try read(Self.readRejections, with: parameters) { (row) throws(StoreError) in
       let source = try row.source()
       return RejectionRecord(

@@ -72,7 +72,7 @@ package final class StoreReader {
   }
 
   func parameters(day: TradingDay?, symbol: Symbol?) -> WireParameters {
-    return WireParameters(.date(day), .text(symbol?.description))
+    return WireParameters(.day(day), .text(symbol?.description))
   }
 
   /// From here on every answer is of one moment, whatever is committed meanwhile.

@@ -92,8 +92,7 @@ extension CandleTable {
     let days = Set(minutes.lazy.flatMap { $0.candles.lazy.map(\.tradingDay) })
     guard let first = days.min(), let last = days.max() else { return bars }
     let instruments = Set(minutes.map { id(of: $0.symbol, source: $0.source) }).sorted()
-    let parameters = WireParameters(
-      .array(instruments, type: .int4) { $0.int32($1) }, .date(first), .date(last))
+    let parameters = WireParameters(.int32s(instruments), .day(first), .day(last))
     var certified: [Int32: Set<TradingDay>] = [:]
     for row in try connection.run(Self.readCertified, with: parameters, context: CommitStep.commit)
       .rows

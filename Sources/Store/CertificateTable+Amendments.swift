@@ -41,8 +41,7 @@ extension CertificateTable {
     let days = Set(keys.map(\.day)).sorted()
     for day in days { try lock(day) }
     let instruments = Set(keys.map(\.instrument)).sorted()
-    let parameters = WireParameters(
-      .array(days, type: .date) { $0.date($1) }, .array(instruments, type: .int4) { $0.int32($1) })
+    let parameters = WireParameters(.days(days), .int32s(instruments))
     for row in try connection.run(Self.readRepaired, with: parameters, context: CommitStep.commit)
       .rows
     {

@@ -80,8 +80,7 @@ extension CertificateTable {
     _ days: [TradingDay], in context: inout CommitContext
   ) throws(StoreError) {
     let parameters = WireParameters(
-      .array(days, type: .date) { $0.date($1) }, .text(RejectionReason.refusedByStore.rawValue),
-      .timestamp(context.knownAt))
+      .days(days), .text(RejectionReason.refusedByStore.rawValue), .timestamp(context.knownAt))
     for row in try connection.run(Self.recount, with: parameters, context: CommitStep.commit).rows {
       var row = row
       let key = DayKey(instrument: try row.int32(), day: try row.day())

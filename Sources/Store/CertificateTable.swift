@@ -131,7 +131,7 @@ extension CertificateTable {
   /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
   /// who does.
   func lock(_ day: TradingDay) throws(StoreError) {
-    let parameters = WireParameters(.date(day))
+    let parameters = WireParameters(.day(day))
     if try connection.run(Self.lockDay, with: parameters, context: CommitStep.commit).rowCount == 1
     {
       return

@@ -25,7 +25,7 @@ struct RangeTable: TableGroup {
     if added.isEmpty { return }
     let rows = added.sorted { $0.key < $1.key }
     let parameters = WireParameters(
-      .array(rows.map(\.key), type: .int4) { $0.int32($1) },
+      .int32s(rows.map(\.key)),
       .array(rows.map(\.value), type: .timestamptz) { $0.optionalTimestamp($1) })
     try run(Self.keep, with: parameters)
   }

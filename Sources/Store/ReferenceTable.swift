@@ -146,7 +146,7 @@ extension ReferenceTable {
     _ chunk: HistoryCommit.Chunk, in context: CommitContext
   ) throws(StoreError) {
     let parameters = WireParameters(
-      .text(chunk.name), .date(chunk.through), .timestamp(context.knownAt),
+      .text(chunk.name), .day(chunk.through), .timestamp(context.knownAt),
       .int64(Int64(context.receipt.candles + context.receipt.revisions)))
     try run(Self.writeChunk, with: parameters)
   }
@@ -160,7 +160,7 @@ extension ReferenceTable {
       """)
 
   func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
-    let parameters = WireParameters(.array(names, type: .text) { $0.text($1) })
+    let parameters = WireParameters(.texts(names))
     var chunks: [String: DoneChunk] = [:]
     for row in try run(Self.readChunks, with: parameters, step: "load").rows {
       var row = row

@@ -41,7 +41,7 @@ extension RepairTable {
   func candidates(
     from first: TradingDay, of source: Source
   ) throws(StoreError) -> [RepairCandidate] {
-    let parameters = WireParameters(.date(first), .int16(source.rawValue))
+    let parameters = WireParameters(.day(first), .int16(source.rawValue))
     var candidates: [RepairCandidate] = []
     for row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
       var row = row

@@ -49,7 +49,7 @@ extension RepairTable {
     }
     func parameters() -> WireParameters {
       return WireParameters(
-        .int32(key.instrument), .date(key.day), .int16(source.rawValue), .timestamp(moment),
+        .int32(key.instrument), .day(key.day), .int16(source.rawValue), .timestamp(moment),
         .array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) },
         .array(rows, type: .timestamptz) { $0.timestamp($1.openedAt) },
         .array(rows, type: .text) { $0.text($1.field.rawValue) })

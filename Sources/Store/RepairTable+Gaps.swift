@@ -17,7 +17,7 @@ extension RepairTable {
     _ gaps: [Int64], at moment: Timestamp, in context: inout CommitContext
   ) throws(StoreError) {
     if gaps.isEmpty { return }
-    let parameters = WireParameters(.array(gaps, type: .int8) { $0.int64($1) }, .timestamp(moment))
+    let parameters = WireParameters(.int64s(gaps), .timestamp(moment))
     context.receipt.repairs.closedGaps += try connection.run(
       Self.closeGaps, with: parameters, context: CommitStep.commit
     ).affectedRows
@@ -40,7 +40,7 @@ extension RepairTable {
   ) throws(StoreError) {
     for gap in gaps {
       let parameters = WireParameters(
-        .int32(key.instrument), .date(key.day), .timestamp(gap.from), .timestamp(gap.to),
+        .int32(key.instrument), .day(key.day), .timestamp(gap.from), .timestamp(gap.to),
         .numeric(gap.volume), .numeric(gap.turnover), .int16(gap.cause.rawValue),
         .timestamp(moment))
       var row = try connection.run(Self.openRemainder, with: parameters, context: CommitStep.commit)
@@ -63,7 +63,7 @@ extension RepairTable {
   /// Nobody will look for a hole that is too old, so nobody shall wait for it.
   func markPermanentGaps(_ commit: Commit) throws(StoreError) {
     guard let day = commit.reference.firstDayAvailable else { return }
-    let parameters = WireParameters(.date(day), .timestamp(commit.knownAt))
+    let parameters = WireParameters(.day(day), .timestamp(commit.knownAt))
     try connection.run(Self.markPermanentGaps, with: parameters, context: CommitStep.commit)
   }
 

@@ -150,7 +150,7 @@ extension RepairTable {
     _ statement: Statement, of key: DayKey,
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
-    let parameters = WireParameters(.int32(key.instrument), .date(key.day))
+    let parameters = WireParameters(.int32(key.instrument), .day(key.day))
     return try connection.read(
       statement, with: parameters, context: CommitStep.commit, decode: decode)
   }

@@ -159,7 +159,7 @@ extension WriterSession {
       let (year, month, _) = at.civil
       let key = Int32(year * 12 + month)
       if partitions.contains(key) { continue }
-      let parameters = WireParameters(.date(at))
+      let parameters = WireParameters(.day(at))
       do throws(StoreError) {
         try connection.run(Self.ensurePartition, with: parameters, context: CommitStep.commit)
       } catch {
