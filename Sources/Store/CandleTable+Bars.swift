@@ -94,9 +94,7 @@ extension CandleTable {
     let instruments = Set(minutes.map { id(of: $0.symbol, source: $0.source) }).sorted()
     let parameters = WireParameters(.int32s(instruments), .day(first), .day(last))
     var certified: [Int32: Set<TradingDay>] = [:]
-    for row in try connection.run(Self.readCertified, with: parameters, context: CommitStep.commit)
-      .rows
-    {
+    for row in try run(Self.readCertified, with: parameters).rows {
       var row = row
       certified[try row.int32(), default: []].insert(try row.day())
     }

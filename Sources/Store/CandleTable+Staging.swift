@@ -100,10 +100,9 @@ extension CandleTable {
   private func contradict(
     within span: borrowing WireParameters, in context: inout CommitContext
   ) throws(StoreError) {
-    let contradicted = try connection.run(
-      Self.contradictDays, with: span, context: CommitStep.commit)
+    let contradicted = try run(Self.contradictDays, with: span)
     context.receipt.repairs.disagreements += contradicted.affectedRows
-    try connection.run(Self.keepTurnover, with: span, context: CommitStep.commit)
+    try run(Self.keepTurnover, with: span)
   }
 }
 

@@ -42,9 +42,7 @@ extension CertificateTable {
     for day in days { try lock(day) }
     let instruments = Set(keys.map(\.instrument)).sorted()
     let parameters = WireParameters(.days(days), .int32s(instruments))
-    for row in try connection.run(Self.readRepaired, with: parameters, context: CommitStep.commit)
-      .rows
-    {
+    for row in try run(Self.readRepaired, with: parameters).rows {
       var row = row
       context.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
     }

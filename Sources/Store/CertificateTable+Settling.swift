@@ -36,9 +36,7 @@ extension CertificateTable {
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.symbol.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .bytea) { $0.bytes($1.payload) } }
-    context.receipt.rejections += try connection.run(
-      Self.addRefused, with: parameters, context: CommitStep.commit
-    ).affectedRows
+    context.receipt.rejections += try run(Self.addRefused, with: parameters).affectedRows
   }
 
   /// The book's account of a day knows nothing of rows the database refused. Of such days the sums
@@ -81,7 +79,7 @@ extension CertificateTable {
   ) throws(StoreError) {
     let parameters = WireParameters(
       .days(days), .text(RejectionReason.refusedByStore.rawValue), .timestamp(context.knownAt))
-    for row in try connection.run(Self.recount, with: parameters, context: CommitStep.commit).rows {
+    for row in try run(Self.recount, with: parameters).rows {
       var row = row
       let key = DayKey(instrument: try row.int32(), day: try row.day())
       if context.keys.certificates.contains(key) { continue }
@@ -120,9 +118,7 @@ extension CertificateTable {
       .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) },
       .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) },
       .timestamp(context.knownAt))
-    for row in try connection.run(Self.certifyDays, with: parameters, context: CommitStep.commit)
-      .rows
-    {
+    for row in try run(Self.certifyDays, with: parameters).rows {
       var row = row
       let day = try row.day()
       context.residuals[day] = Int(try row.int32())

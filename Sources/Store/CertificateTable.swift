@@ -132,12 +132,9 @@ extension CertificateTable {
   /// who does.
   func lock(_ day: TradingDay) throws(StoreError) {
     let parameters = WireParameters(.day(day))
-    if try connection.run(Self.lockDay, with: parameters, context: CommitStep.commit).rowCount == 1
-    {
-      return
-    }
+    if try run(Self.lockDay, with: parameters).rowCount == 1 { return }
     // Waits for who adds it at the same time, whose row is there to be locked afterwards.
-    try connection.run(Self.addDay, with: parameters, context: CommitStep.commit)
-    try connection.run(Self.lockDay, with: parameters, context: CommitStep.commit)
+    try run(Self.addDay, with: parameters)
+    try run(Self.lockDay, with: parameters)
   }
 }

@@ -55,17 +55,14 @@ extension RepairTable {
         .array(rows, type: .text) { $0.text($1.field.rawValue) })
     }
     if areAll {
-      context.receipt.repairs.disagreements += try connection.run(
-        Self.resolve, with: parameters(), context: CommitStep.commit
-      ).affectedRows
+      context.receipt.repairs.disagreements += try run(Self.resolve, with: parameters())
+        .affectedRows
     }
     if rows.isEmpty { return }
     var values = parameters()
     values.add { $0.array(rows, type: .numeric) { $0.optionalNumeric($1.ours) } }
     values.add { $0.array(rows, type: .numeric) { $0.optionalNumeric($1.theirs) } }
     values.add { $0.array(rows, type: .int2) { $0.int16($1.ourSource.rawValue) } }
-    context.receipt.repairs.disagreements += try connection.run(
-      Self.disagree, with: values, context: CommitStep.commit
-    ).affectedRows
+    context.receipt.repairs.disagreements += try run(Self.disagree, with: values).affectedRows
   }
 }

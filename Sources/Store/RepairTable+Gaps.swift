@@ -18,9 +18,7 @@ extension RepairTable {
   ) throws(StoreError) {
     if gaps.isEmpty { return }
     let parameters = WireParameters(.int64s(gaps), .timestamp(moment))
-    context.receipt.repairs.closedGaps += try connection.run(
-      Self.closeGaps, with: parameters, context: CommitStep.commit
-    ).affectedRows
+    context.receipt.repairs.closedGaps += try run(Self.closeGaps, with: parameters).affectedRows
     context.keys.closedGaps += gaps
   }
 
@@ -43,8 +41,7 @@ extension RepairTable {
         .int32(key.instrument), .day(key.day), .timestamp(gap.from), .timestamp(gap.to),
         .numeric(gap.volume), .numeric(gap.turnover), .int16(gap.cause.rawValue),
         .timestamp(moment))
-      var row = try connection.run(Self.openRemainder, with: parameters, context: CommitStep.commit)
-        .row(0)
+      var row = try run(Self.openRemainder, with: parameters).row(0)
       context.keys.gaps.append(try row.int64())
     }
     context.receipt.gaps = context.keys.gaps.count
@@ -64,7 +61,7 @@ extension RepairTable {
   func markPermanentGaps(_ commit: Commit) throws(StoreError) {
     guard let day = commit.reference.firstDayAvailable else { return }
     let parameters = WireParameters(.day(day), .timestamp(commit.knownAt))
-    try connection.run(Self.markPermanentGaps, with: parameters, context: CommitStep.commit)
+    try run(Self.markPermanentGaps, with: parameters)
   }
 
   private static let recordGapChecks = Statement(
@@ -92,8 +89,7 @@ extension RepairTable {
       .array(gapChecks, type: .int8) { $0.int64($1.gap) },
       .array(gapChecks, type: .text) { $0.text($1.reason.rawValue) }, .timestamp(moment),
       .int16(Self.checksMax), .int32(session.confirmSeconds))
-    context.receipt.repairs.gapChecks += try connection.run(
-      Self.recordGapChecks, with: parameters, context: CommitStep.commit
-    ).affectedRows
+    context.receipt.repairs.gapChecks += try run(Self.recordGapChecks, with: parameters)
+      .affectedRows
   }
 }
