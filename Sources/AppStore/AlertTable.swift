@@ -49,7 +49,7 @@ package struct AlertTable: AppTable {
       }
     }
 
-    fileprivate var parameters: [SQLParameter] {
+    fileprivate var parameters: [WireParameter] {
       [
         .text(subject.symbol?.description), .text(subject.source), .text(condition.rawValue),
         .numeric(threshold), .text(repeats.rawValue),
@@ -177,7 +177,7 @@ package struct AlertTable: AppTable {
     try write(Self.delete, with: place(of: id))
   }
 
-  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
+  private func place(of id: Int64) -> [WireParameter] { [.int64(userID), .int64(id)] }
 }
 
 enum AlertColumns {

@@ -110,10 +110,10 @@ package final class AppConnection {
   /// - Returns: rows written.
   @discardableResult
   func write(
-    _ statement: Statement, with parameters: [SQLParameter], context: String
+    _ statement: Statement, with parameters: [WireParameter], context: String
   ) throws(AppStoreError) -> Int {
     do {
-      return try connection.run(statement, with: Self.wire(parameters), context: context)
+      return try connection.run(statement, with: WireParameters(parameters), context: context)
         .affectedRows
     } catch {
       throw .store(error)
@@ -121,21 +121,15 @@ package final class AppConnection {
   }
 
   func read<Value>(
-    _ statement: Statement, with parameters: [SQLParameter] = [], context: String,
+    _ statement: Statement, with parameters: [WireParameter] = [], context: String,
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(AppStoreError) -> [Value] {
     do {
       return try connection.read(
-        statement, with: Self.wire(parameters), context: context, decode: decode)
+        statement, with: WireParameters(parameters), context: context, decode: decode)
     } catch {
       throw .store(error)
     }
-  }
-
-  private static func wire(_ parameters: [SQLParameter]) -> WireParameters {
-    var wire = WireParameters()
-    for parameter in parameters { wire.add(parameter.write) }
-    return wire
   }
 }
 
@@ -204,7 +198,7 @@ protocol AppTable {
 
 extension AppTable {
   func read<Value>(
-    _ statement: Statement, with parameters: [SQLParameter] = [],
+    _ statement: Statement, with parameters: [WireParameter] = [],
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(AppStoreError) -> [Value] {
     try connection.read(statement, with: parameters, context: Self.context, decode: decode)
@@ -212,7 +206,7 @@ extension AppTable {
 
   /// Of each row its only column.
   func numbers(
-    _ statement: Statement, with parameters: [SQLParameter] = []
+    _ statement: Statement, with parameters: [WireParameter] = []
   ) throws(AppStoreError) -> [Int64] {
     try read(statement, with: parameters) { (row) throws(StoreError) in try row.int64() }
   }
@@ -220,7 +214,7 @@ extension AppTable {
   /// - Returns: rows written.
   @discardableResult
   func write(
-    _ statement: Statement, with parameters: [SQLParameter]
+    _ statement: Statement, with parameters: [WireParameter]
   ) throws(AppStoreError) -> Int {
     try connection.write(statement, with: parameters, context: Self.context)
   }

@@ -243,7 +243,7 @@ package struct HoldingTable: AppTable {
   private func balances(
     _ statement: Statement, of account: Int64, on days: [TradingDay]
   ) throws(AppStoreError) -> [DayBalance] {
-    try read(statement, with: [.int64(account)] + days.map(SQLParameter.day)) {
+    try read(statement, with: [.int64(account)] + days.map(WireParameter.day)) {
       (row) throws(StoreError) in
       let (day, unit) = (try row.day(), try row.text())
       guard let unit = LedgerUnit(text: unit) else { throw row.malformed() }

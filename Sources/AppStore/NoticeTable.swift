@@ -69,7 +69,7 @@ package struct NoticeTable: AppTable {
   private func load(
     _ ids: [Int64]?, from day: TradingDay
   ) throws(AppStoreError) -> (alerts: [Alert], firings: [AlertFiring]) {
-    let some: [SQLParameter] = ids.map { [.int64s($0)] } ?? []
+    let some: [WireParameter] = ids.map { [.int64s($0)] } ?? []
     let alerts = try read(ids == nil ? Self.readAllArmed : Self.readArmedOf, with: some) {
       (row) throws(StoreError) in try row.alert()
     }

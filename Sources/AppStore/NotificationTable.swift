@@ -102,7 +102,7 @@ package struct NotificationTable: AppTable {
   }
 
   private func notifications(
-    _ statement: Statement, _ parameters: [SQLParameter]
+    _ statement: Statement, _ parameters: [WireParameter]
   ) throws(AppStoreError) -> [InboxItem] {
     try read(statement, with: parameters) { (row) throws(StoreError) in
       try row.notification()

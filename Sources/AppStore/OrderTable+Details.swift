@@ -106,7 +106,7 @@ extension OrderTable {
   }
 
   private func purchases(
-    _ statement: Statement, _ parameters: [SQLParameter]
+    _ statement: Statement, _ parameters: [WireParameter]
   ) throws(AppStoreError) -> [QueuePurchaseRecord] {
     try read(statement, with: parameters) { (row) throws(StoreError) in
       let (id, account, symbol) = (try row.int64(), try row.int64(), try row.symbol())

@@ -156,7 +156,7 @@ package struct OrderTable: AppTable {
   package func orders(
     of account: Int64, filter: OrderFilter, limit: Int, offset: Int = 0
   ) throws(AppStoreError) -> [OrderRecord] {
-    let page: [SQLParameter] = [
+    let page: [WireParameter] = [
       .int64(Int64(min(limit, Self.ordersMax))), .int64(Int64(offset)),
     ]
     return try orders(
@@ -170,7 +170,7 @@ package struct OrderTable: AppTable {
     return Int(counts.first ?? 0)
   }
 
-  private func parameters(_ account: Int64, filter: OrderFilter) -> [SQLParameter] {
+  private func parameters(_ account: Int64, filter: OrderFilter) -> [WireParameter] {
     [
       .int64(userID), .int64(account), .texts(filter.states?.map(\.name)),
       .texts(filter.symbols?.map(\.description)), .text(filter.side?.name),
@@ -179,7 +179,7 @@ package struct OrderTable: AppTable {
   }
 
   private func orders(
-    _ statement: Statement, _ parameters: [SQLParameter]
+    _ statement: Statement, _ parameters: [WireParameter]
   ) throws(AppStoreError) -> [OrderRecord] {
     try read(statement, with: parameters) { (row) throws(StoreError) in
       try row.orderRecord()

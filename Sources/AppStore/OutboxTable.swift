@@ -125,7 +125,7 @@ package struct OutboxTable: AppTable {
   }
 
   private func rows(
-    _ statement: Statement, _ parameters: [SQLParameter]
+    _ statement: Statement, _ parameters: [WireParameter]
   ) throws(AppStoreError) -> [OutboxRow] {
     try read(statement, with: parameters) { (row) throws(StoreError) in
       let (id, userID, number) = (try row.int64(), try row.int64(), try row.int64())

@@ -57,7 +57,7 @@ package struct TokenTable: AppTable {
       if inForce.first ?? 0 >= Self.tokensMax { throw .tooManyTokens(limit: Self.tokensMax) }
       let userID = try only(
         try numbers(Self.makeUser, with: [.text(user)]))
-      let parameters: [SQLParameter] = [
+      let parameters: [WireParameter] = [
         .int64(userID), .text(name), .texts(scopes.map(\.rawValue).sorted()),
         .bytes(secret.digest.bytes), .timestamp(expiresAt),
       ]

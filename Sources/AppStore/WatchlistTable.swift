@@ -307,7 +307,7 @@ package struct WatchlistTable: AppTable {
     try changing { () throws(AppStoreError) in try body(try watchlist(id)) }
   }
 
-  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
+  private func place(of id: Int64) -> [WireParameter] { [.int64(userID), .int64(id)] }
 
   private func validate(_ entries: [WatchlistEntry]) throws(AppStoreError) {
     if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }

@@ -147,7 +147,7 @@ package struct WebhookQueue: AppTable {
 
   private func record(_ outcome: DeliveryOutcome) throws(AppStoreError) {
     let delivery = outcome.delivery
-    let place: [SQLParameter] = [.int64(delivery.webhookID), .int64(delivery.notification.id)]
+    let place: [WireParameter] = [.int64(delivery.webhookID), .int64(delivery.notification.id)]
     guard let failure = outcome.failure else {
       try write(Self.recordDelivered, with: place)
       return

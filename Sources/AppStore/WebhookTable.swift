@@ -120,10 +120,10 @@ package struct WebhookTable: AppTable {
     }
   }
 
-  private func place(of id: Int64) -> [SQLParameter] { [.int64(userID), .int64(id)] }
+  private func place(of id: Int64) -> [WireParameter] { [.int64(userID), .int64(id)] }
 
   private func webhooks(
-    _ statement: Statement, _ parameters: [SQLParameter]
+    _ statement: Statement, _ parameters: [WireParameter]
   ) throws(AppStoreError) -> [Webhook] {
     try read(statement, with: parameters) { (row) throws(StoreError) in
       Webhook(
