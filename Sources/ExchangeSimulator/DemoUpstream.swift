@@ -7,5 +7,5 @@ package struct DemoUpstream: Sendable {
   package let protocols: [any UpstreamProtocol]
 
   /// The registry.
-  package static let all: [DemoUpstream] = [.sina, .mairui, .alpaca]
+  package static let all: [DemoUpstream] = [.sina, .alpaca]
 }

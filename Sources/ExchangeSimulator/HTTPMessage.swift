@@ -79,7 +79,7 @@ package struct SimulatedResponse: Sendable {
   }
 
   /// Without a character set.
-  static func bareJSON(_ status: Int, _ text: String) -> SimulatedResponse {
+  package static func bareJSON(_ status: Int, _ text: String) -> SimulatedResponse {
     SimulatedResponse(status: status, body: Array(text.utf8), contentType: "application/json")
   }
 

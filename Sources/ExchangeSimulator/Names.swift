@@ -2,7 +2,7 @@
 ///
 /// They hold what trips decoders up: full-width letters and inner spaces, marks before the name,
 /// characters of four bytes, and characters whose second byte is an ASCII `|`, `\`, `_` or digit.
-struct Names {
+package struct Names {
   private let firsts: [[UInt8]]
   private let seconds: [[UInt8]]
   private let trades: [[UInt8]]
@@ -18,7 +18,7 @@ struct Names {
     "澄海-U", "凌霄-W", "DR岭南木", "XR望江石", "Ｇ长汀",
   ]
 
-  init() {
+  package init() {
     firsts = Names.split("澄 岚 泊 晴 凌 望 远 云 汀 岭 砚 松 柏 鹭 鹤 江 川 禾 稷 璟 瑾 砥 岳 峻 霁 泓 沅 湘 漠 朔")
     seconds = Names.split("光 原 泽 谷 溪 庭 舟 桥 野 林 石 木 星 辰 河 港 城 关 岩 岛 峰 湾 渡 坪 渚 圃 陵 塘 堰 汐")
     trades = Names.split("股份 科技 电子 药业 重工 新材 能源 环境 化工 食品 酒业 物流 传媒 软件 光电 精工 银行 证券 水泥 钢铁")
@@ -38,7 +38,7 @@ struct Names {
     (try? GB18030.encoded(text)) ?? []
   }
 
-  func stock(_ number: Int) -> [UInt8] {
+  package func stock(_ number: Int) -> [UInt8] {
     if number < oddities.count { return oddities[number] }
     let place = number - oddities.count
     return firsts[place % firsts.count]

@@ -13,9 +13,6 @@ package protocol ResponseFaults {
   /// The answer in place of the real one; nil if that is given.
   var refusal: SimulatedResponse? { get }
 
-  /// Rows of a list that are served.
-  var rowsMax: Int { get }
-
   /// The moment whose state is shown to a question at `moment`.
   func shown(at moment: Timestamp) -> Timestamp
 
@@ -37,9 +34,6 @@ package protocol ResponseFaults {
 
   /// A row of a series as it is served: none, one or two objects.
   func texts(of row: KlineRow, number: Int) -> [String]
-
-  /// The same of a list.
-  func texts(of row: NodeRow, number: Int) -> [String]
 }
 
 /// Which of the upstreams on the port faults strike; each protocol declares its own.
@@ -50,7 +44,7 @@ package struct UpstreamName: Sendable, Hashable {
 }
 
 extension SimulatedResponse {
-  func suffering(_ faults: (any ResponseFaults)?) -> SimulatedResponse {
+  package func suffering(_ faults: (any ResponseFaults)?) -> SimulatedResponse {
     var response = self
     faults?.damage(&response)
     return response

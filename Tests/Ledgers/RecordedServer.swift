@@ -70,5 +70,7 @@ extension Fault.Upstream {
 
 /// Every protocol there is.
 func allProtocols(_ mairui: MairuiOptions, _ alpaca: AlpacaOptions) -> [any UpstreamProtocol] {
-  SinaProtocols.all + [LicensedMairui(mairui), KeyedAlpaca(alpaca), TencentProtocol()]
+  SinaProtocols.all + [
+    SinaNodeProtocol(), LicensedMairui(mairui), KeyedAlpaca(alpaca), TencentProtocol(),
+  ]
 }

@@ -95,7 +95,7 @@ extension KlineRow {
       hasAmount ? ExactDecimal(units: bar.sums.turnover * 10, scale: 4).description : nil
   }
 
-  static func price(_ units: Int64, scale: UInt8) -> String {
+  package static func price(_ units: Int64, scale: UInt8) -> String {
     let price = ExactDecimal(units: units, scale: scale)
     return ((try? price.rescaled(places: places)) ?? price).description
   }

@@ -1,15 +1,15 @@
 import Market
 
-/// What Sina's hosts speak.
+/// What of Sina's hosts a demo needs.
 package enum SinaProtocols {
   package static let all: [any UpstreamProtocol] = [
-    SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(), SinaNodeProtocol(),
+    SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(),
   ]
 }
 
 extension UpstreamName {
   package static let sinaQuotes = UpstreamName("sina quotes")
-  /// Sina's K-lines, factors, calendar and node lists.
+  /// K-lines, factors, the calendar and, where they are spoken, node lists.
   package static let sinaHistory = UpstreamName("sina history")
 }
 

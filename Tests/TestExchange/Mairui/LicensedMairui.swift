@@ -1,9 +1,11 @@
 import ExchangeSimulator
 import Market
 
-/// Mairui's lists with licences and quotas.
+/// Mairui's lists, with licences and quotas: `/hslt/list/<licence>` (Shanghai and Shenzhen) and
+/// `/bj/list/all/<licence>`.
 ///
-/// Every request counts against its licence before anything else happens to it.
+/// Every request counts against its licence before anything else happens to it. The rows come in no
+/// order, and their names are those of the day.
 package struct LicensedMairui: UpstreamProtocol {
   private let options: MairuiOptions
   package private(set) var ledger = MairuiLedger()
@@ -14,10 +16,10 @@ package struct LicensedMairui: UpstreamProtocol {
     _ request: SimulatedRequest, from exchange: inout SimulatedExchange
   ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
-    guard let (list, licence) = MairuiProtocol.listRequest(target.path) else { return nil }
+    guard let (list, licence) = LicensedMairui.listRequest(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
     let uses = ledger.count(licence, on: moment.shanghaiDay)
-    let faults = exchange.faults(on: .mairui, at: moment, symbols: [])
+    let faults = exchange.faults(on: .mairui, at: moment, symbols: []) as? ActiveFaults
     if let refused = faults?.refusal { return refused }
     switch options.licences[licence] {
     case nil: return SimulatedResponse(.mairuiInvalid)
@@ -39,16 +41,23 @@ package struct LicensedMairui: UpstreamProtocol {
     return response(rows, faults: faults)
   }
 
-  private func response(
-    _ rows: [MairuiRow], faults: (any ResponseFaults)?
-  ) -> SimulatedResponse {
-    let active = faults as? ActiveFaults
-    let texts = rows.prefix(faults?.rowsMax ?? .max).enumerated().flatMap { number, row in
-      row.texts(options.shape, struckBy: active?.kind(strikingRow: number))
+  enum List { case mainland, beijing }
+
+  private static func listRequest(_ path: Substring) -> (List, licence: String)? {
+    let lists: [(String, List)] = [("/hslt/list/", .mainland), ("/bj/list/all/", .beijing)]
+    for (prefix, list) in lists where path.hasPrefix(prefix) {
+      return (list, RequestTarget.unescaped(path.dropFirst(prefix.count)))
     }
-    var response = SimulatedResponse.json(MairuiProtocol.body(texts))
-    faults?.damage(&response)
-    return response
+    return nil
+  }
+
+  private func response(_ rows: [MairuiRow], faults: ActiveFaults?) -> SimulatedResponse {
+    let texts = rows.prefix(faults?.rowsMax ?? .max).enumerated().flatMap { number, row in
+      row.texts(options.shape, struckBy: faults?.kind(strikingRow: number))
+    }
+    let body =
+      Array("[".utf8) + Array(texts.joined(separator: [UInt8(ascii: ",")])) + Array("]".utf8)
+    return SimulatedResponse.json(body).suffering(faults)
   }
 }
 

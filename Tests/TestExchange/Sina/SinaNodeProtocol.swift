@@ -1,11 +1,13 @@
+import ExchangeSimulator
 import Market
 
 /// Sina's lists of instruments (docs/sources/sina.md#lists):
 /// `Market_Center.getHQNodeStockCount?node=…`, a JSON string, and
 /// `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with escaped names.
 ///
-/// A page beyond the end is `[]`; an unknown node has none. Beijing sorts first.
-struct SinaNodeProtocol: UpstreamProtocol {
+/// A page beyond the end is `[]`; an unknown node has none. Beijing sorts first. A demo asks for
+/// no list.
+package struct SinaNodeProtocol: UpstreamProtocol {
   private static let service = "/quotes_service/api/json_v2.php/Market_Center."
   private static let rowsDefault = 40
   /// More than 100 a page were not seen to work.
@@ -13,9 +15,11 @@ struct SinaNodeProtocol: UpstreamProtocol {
   /// What a Sina service says to a question it cannot read.
   private static let inputError = #"{"__ERROR":1,"__ERRORMSG":"Input error"}"#
 
-  func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
-    -> SimulatedResponse?
-  {
+  package init() {}
+
+  package func response(
+    _ request: SimulatedRequest, from exchange: inout SimulatedExchange
+  ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
     guard target.path.hasPrefix(SinaNodeProtocol.service) else { return nil }
     let method = target.path.dropFirst(SinaNodeProtocol.service.count)
@@ -30,7 +34,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
       case "getHQNodeStockCount": return "\"\(places.count)\""
       case "getHQNodeData":
         let page = SinaNodeProtocol.page(of: places, target: target)
-        return SinaNodeProtocol.list(page, of: market, faults: faults)
+        return SinaNodeProtocol.list(page, of: market, faults: faults as? ActiveFaults)
       default: return nil
       }
     }
@@ -45,7 +49,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
   }
 
   private static func list(
-    _ places: ArraySlice<Int>, of market: SimulatedMarket, faults: (any ResponseFaults)?
+    _ places: ArraySlice<Int>, of market: SimulatedMarket, faults: ActiveFaults?
   ) -> String {
     let rows = places.prefix(faults?.rowsMax ?? .max).flatMap { place in
       let row = NodeRow(market, place: place)
@@ -81,14 +85,14 @@ extension SimulatedMarket {
 }
 
 /// One row of a list, the first fields apart from what stands behind them.
-package struct NodeRow {
+struct NodeRow {
   let symbol: String
-  package var code: String
+  var code: String
   /// ASCII with the rest as escapes.
-  package var name: String
+  var name: String
   let numbers: String
 
-  package var text: String {
+  var text: String {
     "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\"," + numbers
   }
 
