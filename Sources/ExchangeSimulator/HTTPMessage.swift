@@ -78,11 +78,6 @@ package struct SimulatedResponse: Sendable {
     SimulatedResponse(body: body, contentType: "application/json; charset=utf-8")
   }
 
-  /// Without a character set.
-  package static func bareJSON(_ status: Int, _ text: String) -> SimulatedResponse {
-    SimulatedResponse(status: status, body: Array(text.utf8), contentType: "application/json")
-  }
-
   /// Status line and headers.
   func head(keepsAlive: Bool) -> [UInt8] {
     var lines = [

@@ -2,11 +2,11 @@ import Market
 
 /// The days the American exchanges trade, by the rules of NYSE (Rule 7.2): ten holidays, and three
 /// days that end at 13:00. Closures on other grounds (a state funeral) are not in it.
-struct USCalendar: Sendable {
+package struct USCalendar: Sendable {
   /// Seconds since New York midnight.
-  struct Session: Sendable, Hashable {
-    var day: TradingDay
-    var closes: Int
+  package struct Session: Sendable, Hashable {
+    package let day: TradingDay
+    let closes: Int
     static let opens = 9 * 3600 + 30 * 60
     static let extendedOpens = 4 * 3600
     /// Trading after hours lasts four hours.
@@ -18,15 +18,9 @@ struct USCalendar: Sendable {
   static let halfCloses = 13 * 3600
 
   /// Ascending; the vendor's history begins in 2016.
-  let sessions: [Session]
-  private let places: [TradingDay: Int]
+  package let sessions: [Session]
 
-  init() {
-    sessions = (2016...2027).flatMap { USCalendar.sessions(in: $0) }
-    places = Dictionary(uniqueKeysWithValues: sessions.enumerated().map { ($1.day, $0) })
-  }
-
-  func place(of day: TradingDay) -> Int? { places[day] }
+  package init() { sessions = (2016...2027).flatMap { USCalendar.sessions(in: $0) } }
 
   private static func sessions(in year: Int) -> [Session] {
     let holidays = holidays(in: year)

@@ -4,19 +4,19 @@ import Platform
 /// A dozen American shares, every day since 2016 and every minute of it: a pure function of the
 /// seed, so that any bar can be had without living through the days before it.
 ///
-/// Days are drawn first and the minutes inside them, so that both agree: the regular minutes open,
-/// close and reach where the day says, and all minutes' volumes, the extended hours' included, add
-/// up to the day's (docs/sources/alpaca.md#bars). The two feeds are two markets of the same shares:
-/// IEX sees a fortieth of the volume and misses minutes. It must never be asked about the future:
-/// that is `USLedger`'s to prevent.
+/// A session walks from one drawn close to the next, minute by minute; a day has the prices of its
+/// regular minutes and the volume of all, the extended hours' included
+/// (docs/sources/alpaca.md#bars). The two feeds are two markets of the same shares: IEX sees a
+/// fortieth of the volume and misses minutes. It must never be asked about the future: that is for
+/// who serves its bars to prevent.
 package struct USMarket: Sendable {
   package enum Feed: String, Sendable, CaseIterable {
     case iex, sip
   }
 
   /// A share, and what it is like.
-  struct Share: Sendable {
-    let symbol: Symbol
+  package struct Share: Sendable {
+    package let symbol: Symbol
     let name: String
     let exchange: String
     /// Units of 10⁻⁴ dollars at the end of 2015.
@@ -39,58 +39,40 @@ package struct USMarket: Sendable {
     package var average: Int64
   }
 
-  let seed: UInt64
-  let calendar = USCalendar()
-  let shares: [Share]
-  /// By share and session, 10⁻⁴ dollars.
+  package let seed: UInt64
+  package let calendar = USCalendar()
+  package let shares = USMarket.instrumentTable
+  /// By share, 10⁻⁴ dollars: the price before the first session, then each session's close.
   private let closes: [[Int64]]
   /// Shared by all copies: what is in it follows from the seed.
-  let drawn = Locked(DrawnSessions())
+  private let drawn = Locked(DrawnSessions())
 
-  init(seed: UInt64) {
+  private static let minutesBeforeOpen =
+    (USCalendar.Session.opens - USCalendar.Session.extendedOpens) / 60
+
+  package init(seed: UInt64) {
     self.seed = seed
-    shares = USMarket.instrumentTable
     let sessions = calendar.sessions.count
     closes = USMarket.instrumentTable.indices.map { place in
       USMarket.closes(sessions, of: USMarket.instrumentTable[place], place: place, seed: seed)
     }
   }
 
-  /// A walk that is pulled back when it has doubled or halved.
+  /// A walk that is pulled back when it has tripled or halved.
   private static func closes(_ count: Int, of share: Share, place: Int, seed: UInt64) -> [Int64] {
     var random = Randomness(seed: seed, stream: UInt64(place) &+ 0xA3E1)
-    var price = share.price
-    return (0..<count).map { _ in
+    var prices = [share.price]
+    for session in 0..<count {
+      let price = prices[session]
       var move = price * (random.below(401) - 198) / 10_000
       if price > 3 * share.price { move = -abs(move) }
       if price < share.price / 2 { move = abs(move) }
-      price = (price + move) / 100 * 100
-      return price
+      prices.append((price + move) / 100 * 100)
     }
+    return prices
   }
 
-  func place(of symbol: Symbol) -> Int? { shares.firstIndex { $0.symbol == symbol } }
-
-  /// A whole day: prices of the regular session, volume of all hours.
-  func day(_ share: Int, session: Int, feed: Feed) -> Bar {
-    var random = Randomness(
-      seed: Randomness.mixed(seed &+ UInt64(session)), stream: UInt64(share) &+ 0xDA7)
-    let close = closes[share][session]
-    let previous = session > 0 ? closes[share][session - 1] : shares[share].price
-    let open = (previous + (close - previous) * random.below(400) / 1000) / 100 * 100
-    let reach = close / 100
-    var bar = Bar(
-      start: Timestamp(day: calendar.sessions[session].day, newYorkSecondOfDay: 0), open: open,
-      high: max(open, close) + random.below(reach) / 100 * 100,
-      low: min(open, close) - random.below(reach) / 100 * 100, close: close,
-      volume: shares[share].volume / 2 + random.below(shares[share].volume), trades: 0, average: 0)
-    if feed == .iex { bar.thin(&random) }
-    // Enough for every minute to have one.
-    bar.trades = max(bar.volume / 85, 1_500)
-    bar.average = (bar.open + bar.high + bar.low + bar.close) * 25 + random.below(100)
-    bar.average = min(max(bar.average, bar.low * 100), bar.high * 100)
-    return bar
-  }
+  package func place(of symbol: Symbol) -> Int? { shares.firstIndex { $0.symbol == symbol } }
 
   private static let rows: [(String, String, String, Int64, Int64, Int64)] = [
     ("AAPL", "Apple Inc. Common Stock", "NASDAQ", 1_052_600, 48_000_000, 998),
@@ -115,13 +97,110 @@ package struct USMarket: Sendable {
   }
 }
 
-extension USMarket.Bar {
-  /// The same day as one small exchange saw it.
-  fileprivate mutating func thin(_ random: inout Randomness) {
-    high -= random.below((high - max(open, close)) / 200 + 1) * 100
-    low += random.below((min(open, close) - low) / 200 + 1) * 100
-    open = min(max(open + (random.below(5) - 2) * 50, low), high)
-    close = min(max(close + (random.below(5) - 2) * 50, low), high)
-    volume = volume / 40 + 2_000
+/// The bars of a session.
+extension USMarket {
+  /// One session's minute bars as they finally stand, ascending; minutes without a trade are not
+  /// there, but the first and the last regular one always are.
+  package func minutes(_ share: Int, session: Int, feed: Feed) -> [Bar] {
+    let key = SessionKey(share: share, session: session, feed: feed)
+    if let known = drawn.withLock({ $0.bars[key] }) { return known }
+    let bars = drawnMinutes(share, session: session, feed: feed)
+    drawn.withLock { $0.keep(bars, for: key) }
+    return bars
   }
+
+  private func drawnMinutes(_ place: Int, session: Int, feed: Feed) -> [Bar] {
+    let (share, hours) = (shares[place], calendar.sessions[session])
+    let (first, last) = (closes[place][session], closes[place][session + 1])
+    let start = Timestamp(day: hours.day, newYorkSecondOfDay: USCalendar.Session.extendedOpens)
+    let regular = (hours.closes - USCalendar.Session.opens) / 60
+    let stride = max(first / 400_000 * 100, 100)
+    // Both feeds draw the same numbers, and so the same prices.
+    var random = Randomness(
+      seed: Randomness.mixed(seed &+ UInt64(session)), stream: UInt64(place) &+ 0x3111)
+    var (bars, price): ([Bar], Int64) = ([], first)
+    let count = (hours.extendedCloses - USCalendar.Session.extendedOpens) / 60
+    for slot in 0..<count {
+      let minute = slot - USMarket.minutesBeforeOpen
+      let isRegular = (0..<regular).contains(minute)
+      let passed = Int64(min(max(minute + 1, 0), regular))
+      let straight = first + (last - first) * passed / Int64(regular)
+      let open = price
+      // A walk on the cent that is pulled back to the straight line between the closes.
+      price += (random.below(5) - 2) * stride + (straight - price) / 800 * 100
+      let high = max(open, price) + random.below(4) * 100
+      let low = min(open, price) - random.below(4) * 100
+      let size = random.around(max(share.volume / (isRegular ? 390 : 7_800), 1))
+      let isTraded = random.below(1000) < share.tradedPerMille(feed, isRegular: isRegular)
+      guard isTraded || minute == 0 || minute == regular - 1 else { continue }
+      let volume = feed == .sip ? size : size / 40 + 1
+      bars.append(
+        Bar(
+          start: start.adding(seconds: Int64(slot) * 60), open: open, high: high, low: low,
+          close: price, volume: volume, trades: max(volume / 85, 1), average: (high + low) * 50))
+    }
+    return bars
+  }
+
+  /// A day as far as `minutes` of its session make it up; nil before the regular ones begin.
+  package func day(of minutes: [Bar], session: Int) -> Bar? {
+    let hours = calendar.sessions[session]
+    let opening = Timestamp(day: hours.day, newYorkSecondOfDay: USCalendar.Session.opens)
+    let closing = Timestamp(day: hours.day, newYorkSecondOfDay: hours.closes)
+    let regular = minutes.filter { opening <= $0.start && $0.start < closing }
+    guard var day = regular.first else { return nil }
+    for minute in regular.dropFirst() { day.append(minute) }
+    for minute in minutes where minute.start < opening || minute.start >= closing {
+      day.appendVolume(minute)
+    }
+    day.start = Timestamp(day: hours.day, newYorkSecondOfDay: 0)
+    day.average = min(max(day.average, day.low * 100), day.high * 100)
+    return day
+  }
+}
+
+extension USMarket.Share {
+  /// Of 1,000 minutes, how many have a trade.
+  fileprivate func tradedPerMille(_ feed: USMarket.Feed, isRegular: Bool) -> Int64 {
+    if isRegular { return feed == .sip ? minutesPerMille : minutesPerMille * 83 / 100 }
+    return (feed == .sip ? 300 : 30) * (minutesPerMille - 500) / 500
+  }
+}
+
+extension USMarket.Bar {
+  /// What traded in this interval and then in `later`.
+  package mutating func append(_ later: USMarket.Bar) {
+    high = max(high, later.high)
+    low = min(low, later.low)
+    close = later.close
+    appendVolume(later)
+  }
+
+  /// Trades of the extended hours count in a day's volume and not in its prices.
+  fileprivate mutating func appendVolume(_ later: USMarket.Bar) {
+    let money = Int128(average) * Int128(volume) + Int128(later.average) * Int128(later.volume)
+    volume += later.volume
+    trades += later.trades
+    average = Int64(money / Int128(volume))
+  }
+}
+
+/// Sessions drawn of late, so that a poller that asks every minute does not have them drawn anew.
+private struct DrawnSessions: Sendable {
+  private(set) var bars: [SessionKey: [USMarket.Bar]] = [:]
+  private var order: [SessionKey] = []
+
+  /// Both feeds of all shares for three days: 5 MB.
+  private static let sessionsMax = 72
+
+  mutating func keep(_ drawn: [USMarket.Bar], for key: SessionKey) {
+    if bars.updateValue(drawn, forKey: key) == nil { order.append(key) }
+    if order.count > DrawnSessions.sessionsMax { bars[order.removeFirst()] = nil }
+  }
+}
+
+private struct SessionKey: Sendable, Hashable {
+  var share: Int
+  var session: Int
+  var feed: USMarket.Feed
 }

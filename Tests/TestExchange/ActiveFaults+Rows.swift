@@ -62,18 +62,22 @@ extension ActiveFaults {
 
 /// What Alpaca's pages and lists suffer.
 extension ActiveFaults {
+  /// `null` instead of an object.
+  var hasNoBars: Bool { bodyFaults.contains { $0.kind == .nullBars } }
+
+  /// - Parameter number: of the request; what makes an endless chain of tokens differ.
   func damage(_ page: inout AlpacaPage, of query: AlpacaQuery, number: Int) {
     let kinds = Set(bodyFaults.map(\.kind))
-    page.isNull = kinds.contains(.nullBars)
     if kinds.contains(.repeatedToken), let first = page.rows.first {
-      page.next = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M")
+      page.token = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M").text
     }
-    if kinds.contains(.endlessPages), page.next == nil, let last = query.symbols.last {
+    if kinds.contains(.endlessPages), page.token == nil, let last = query.symbols.last {
       let beyond = min(query.end, AlpacaPageToken.latest).adding(milliseconds: Int64(number))
-      page.next = AlpacaPageToken(symbol: last, start: beyond, kind: "M")
+      page.token = AlpacaPageToken(symbol: last, start: beyond, kind: "M").text
     }
   }
 
+  /// A bar as it is served: none, one or two objects.
   func texts(of bar: USMarket.Bar, symbol: Symbol) -> [String] {
     var struck = bar
     let fault = rowFaults.first {
@@ -95,6 +99,7 @@ extension ActiveFaults {
     return [struck.text()]
   }
 
+  /// The JSON of an asset's symbol; nil if the row is missing.
   func assetSymbol(_ symbol: String, number: Int) -> String? {
     switch kind(strikingRow: number) {
     case .missingRow: nil

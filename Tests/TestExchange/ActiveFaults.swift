@@ -2,7 +2,7 @@ import ExchangeSimulator
 import Market
 
 /// The faults that strike one answer.
-struct ActiveFaults: AlpacaFaults {
+struct ActiveFaults: ResponseFaults {
   let upstream: UpstreamName
   let rowFaults: [ActiveFault]
   let bodyFaults: [ActiveFault]

@@ -95,8 +95,8 @@ extension Rule {
 
   /// Foundation costs memory, start-up and exactness; the hot path does without.
   static let foundationUsers: Set<String> = [
-    "Operations", "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "Gateway", "candled",
-    "candled-demo", "candled-gateway",
+    "Operations", "Ingest", "Admin", "CandledClient", "Gateway", "candled", "candled-demo",
+    "candled-gateway",
   ]
 
   static let imports = Rule(name: "imports point down only") { file in

@@ -33,12 +33,16 @@ package struct AlpacaRequests: Sendable {
   }
 }
 
+extension UpstreamName {
+  package static let alpaca = UpstreamName("alpaca")
+}
+
 /// The ways Alpaca says no (docs/sources/alpaca.md#refusals).
 extension CannedResponse {
   package static let alpacaUnauthorized = nginx(401, reason: "Authorization Required")
   package static let alpacaGatewayTimeout = nginx(504, reason: "Gateway Time-out")
-  package static let alpacaForbidden = message(403, sentence: "forbidden.")
-  package static let alpacaRecentSIP = message(
+  package static let alpacaForbidden = alpacaMessage(403, sentence: "forbidden.")
+  package static let alpacaRecentSIP = alpacaMessage(
     403, sentence: "subscription does not permit querying recent SIP data")
   /// As it was recorded: no header tells how long to wait.
   package static let alpacaThrottled = CannedResponse(
@@ -52,7 +56,8 @@ extension CannedResponse {
     return response
   }
 
-  private static func message(_ status: Int, sentence: String) -> CannedResponse {
-    CannedResponse(status: status, body: SimulatedResponse.alpacaMessage(sentence))
+  static func alpacaMessage(_ status: Int, sentence: String) -> CannedResponse {
+    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return CannedResponse(status: status, body: "{\"message\":\"\(escaped)\"}")
   }
 }

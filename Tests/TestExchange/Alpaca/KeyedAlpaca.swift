@@ -1,18 +1,18 @@
 import ExchangeSimulator
 import Market
 
-/// Alpaca with keys, each with its requests a minute.
+/// Alpaca as it is for an account (docs/sources/alpaca.md): with keys, each with its requests a
+/// minute, both feeds, all timeframes and bars that change.
 ///
-/// Order of refusals: key, rate, faults on order, question.
+/// Order of refusals: key, rate, faults on order, question. The question is refused as a whole: one
+/// symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
 package struct KeyedAlpaca: UpstreamProtocol {
   private let options: AlpacaOptions
-  private var upstream: AlpacaProtocol
+  /// Made when first asked for: most servers never are.
+  private lazy var ledger = USLedger(seed: options.seed)
   package private(set) var requests = AlpacaRequests()
 
-  package init(_ options: AlpacaOptions = AlpacaOptions()) {
-    self.options = options
-    upstream = AlpacaProtocol(seed: options.seed, permitsRecentSIP: options.permitsRecentSIP)
-  }
+  package init(_ options: AlpacaOptions = AlpacaOptions()) { self.options = options }
 
   package mutating func response(
     _ request: SimulatedRequest, from exchange: inout SimulatedExchange
@@ -22,11 +22,43 @@ package struct KeyedAlpaca: UpstreamProtocol {
     guard AlpacaProtocol.paths.contains(path) else { return nil }
     let key = request.headers["apca-api-key-id"] ?? ""
     guard let secret = options.keys[key], secret == request.headers["apca-api-secret-key"] else {
-      let isTrading = path != AlpacaProtocol.paths[0]
+      let isTrading = path != AlpacaProtocol.barsPath
       return SimulatedResponse(isTrading ? .alpacaForbidden : .alpacaUnauthorized)
     }
-    let uses = requests.count(key, at: exchange.moment(requested: target.milliseconds))
+    let moment = exchange.moment(requested: target.milliseconds)
+    let uses = requests.count(key, at: moment)
     if uses > options.requestsPerMinuteMax { return SimulatedResponse(.alpacaThrottled) }
-    return upstream.response(request, from: &exchange)
+    let symbols = (target["symbols"] ?? "").split(separator: ",").compactMap { Symbol($0) }
+    let faults = exchange.faults(on: .alpaca, at: moment, symbols: symbols) as? ActiveFaults
+    if let refused = faults?.refusal { return refused }
+    let response: SimulatedResponse
+    switch path {
+    case AlpacaProtocol.calendarPath:
+      response = AlpacaProtocol.calendar(target, of: ledger.market)
+    case AlpacaProtocol.assetsPath:
+      response = AlpacaProtocol.assets(target, of: ledger.market) { symbol, number in
+        if let faults { return faults.assetSymbol(symbol, number: number) }
+        return symbol
+      }
+    default:
+      response = bars(target, number: exchange.requestsAnswered, at: moment, faults: faults)
+    }
+    return response.suffering(faults)
+  }
+
+  private mutating func bars(
+    _ target: RequestTarget, number: Int, at moment: Timestamp, faults: ActiveFaults?
+  ) -> SimulatedResponse {
+    do throws(AlpacaRefusal) {
+      let query = try AlpacaQuery(
+        target, permitsRecentSIP: options.permitsRecentSIP, at: moment)
+      var page = ledger.page(query, at: moment)
+      faults?.damage(&page, of: query, number: number)
+      if faults?.hasNoBars == true { return .json(page.body(bars: "null")) }
+      return .json(
+        page.body { bar, symbol in faults?.texts(of: bar, symbol: symbol) ?? [bar.text()] })
+    } catch {
+      return SimulatedResponse(error.response)
+    }
   }
 }

@@ -38,7 +38,9 @@ package struct SinaNodeProtocol: UpstreamProtocol {
       default: return nil
       }
     }
-    return SimulatedResponse.bareJSON(200, text ?? SinaNodeProtocol.inputError).suffering(faults)
+    return SimulatedResponse(
+      body: Array((text ?? SinaNodeProtocol.inputError).utf8), contentType: "application/json"
+    ).suffering(faults)
   }
 
   private static func page(of places: [Int], target: RequestTarget) -> ArraySlice<Int> {

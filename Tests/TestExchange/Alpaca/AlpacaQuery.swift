@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import FoundationEssentials
 import Market
 
@@ -68,7 +69,7 @@ package struct AlpacaQuery {
     start = try target.moment("start") ?? Timestamp(day: newest.newYorkDay, newYorkSecondOfDay: 0)
     if end < start { throw AlpacaRefusal("end should not be before start") }
     // Keyed on the end alone, whatever the timeframe; a future end counts as recent.
-    if isDelayed, end > newest { throw AlpacaRefusal(.recentSIP) }
+    if isDelayed, end > newest { throw AlpacaRefusal(.alpacaRecentSIP) }
     page = try AlpacaQuery.page(target["page_token"])
   }
 
@@ -95,13 +96,11 @@ package struct AlpacaQuery {
 
 /// A question that was refused.
 struct AlpacaRefusal: Error {
-  let response: SimulatedResponse
+  let response: CannedResponse
 
-  init(_ response: SimulatedResponse) { self.response = response }
+  init(_ response: CannedResponse) { self.response = response }
 
-  init(_ sentence: String) {
-    response = .bareJSON(400, SimulatedResponse.alpacaMessage(sentence))
-  }
+  init(_ sentence: String) { response = .alpacaMessage(400, sentence: sentence) }
 
   /// In the words of the Go server.
   init(malformed name: String, value text: String) {

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The true American bars at a moment: what the simulated Alpaca serves, and the judge of what a
@@ -5,8 +6,7 @@ import Market
 ///
 /// A minute appears one to three seconds after its end and may change once: a third of them are
 /// recalculated for late trades half a minute later, one in two hundred is corrected at 08:00 the
-/// next morning. Days, weeks and months of the past are drawn as such; a bar that is still running
-/// is put together from the minutes that are there.
+/// next morning. Every longer bar is put together from the minutes that are there.
 package struct USLedger: Sendable {
   let market: USMarket
 
@@ -71,46 +71,11 @@ package struct USLedger: Sendable {
   func day(
     _ share: Int, session: Int, feed: USMarket.Feed, at now: Timestamp
   ) -> USMarket.Bar? {
-    let hours = market.calendar.sessions[session]
-    let end = Timestamp(day: hours.day, newYorkSecondOfDay: hours.extendedCloses)
-    if now >= end.adding(seconds: 60) { return market.day(share, session: session, feed: feed) }
-    let opening = Timestamp(
-      day: hours.day, newYorkSecondOfDay: USCalendar.Session.opens)
-    let closing = Timestamp(day: hours.day, newYorkSecondOfDay: hours.closes)
-    var day: USMarket.Bar?
-    var outside: [USMarket.Bar] = []
-    for minute in minutes(share, session: session, feed: feed, at: now) {
-      if minute.start < opening || minute.start >= closing {
-        outside.append(minute)
-      } else if day == nil {
-        day = minute
-      } else {
-        day?.append(minute)
-      }
-    }
-    for minute in outside { day?.appendVolume(minute) }
-    day?.start = Timestamp(day: hours.day, newYorkSecondOfDay: 0)
-    return day
+    market.day(of: minutes(share, session: session, feed: feed, at: now), session: session)
   }
 }
 
 extension USMarket.Bar {
-  /// What traded in this interval and then in `later`.
-  mutating func append(_ later: USMarket.Bar) {
-    high = max(high, later.high)
-    low = min(low, later.low)
-    close = later.close
-    appendVolume(later)
-  }
-
-  /// Trades of the extended hours count in a day's volume and not in its prices.
-  mutating func appendVolume(_ later: USMarket.Bar) {
-    let money = Int128(average) * Int128(volume) + Int128(later.average) * Int128(later.volume)
-    volume += later.volume
-    trades += later.trades
-    average = Int64(money / Int128(volume))
-  }
-
   /// Without the trades that were reported late.
   fileprivate mutating func lack(_ random: inout Randomness) {
     volume = max(volume - volume * (1 + random.below(5)) / 100 - 1, 1)
