@@ -13,7 +13,10 @@ package struct ExDay: Sendable, Hashable {
   package var reference: Int64
   /// Shares a holder has on the day for ten on the day before.
   var sharesPerTen: Int64 = 10
+}
 
+/// How it is drawn.
+extension ExDay {
   private static let perMilleOfYears: Int64 = 600
   private static let seasonDays: Int64 = 60
 
@@ -53,15 +56,6 @@ package struct ExDay: Sendable, Hashable {
     self.init(
       day: day, close: traits.onTick(reference * sharesPerTen / 10), reference: reference,
       sharesPerTen: sharesPerTen)
-  }
-
-  private init(
-    day: TradingDay, close: Int64, reference: Int64, sharesPerTen: Int64 = 10
-  ) {
-    self.day = day
-    self.close = close
-    self.reference = reference
-    self.sharesPerTen = sharesPerTen
   }
 
   /// How much of the close is paid out, if `day` is the first trading day of this year's date.

@@ -29,18 +29,14 @@ package final class ExchangeServer: Sendable {
   ///   - observing: who watches a day that is about to begin.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
-  package convenience init(
+  package init(
     history: SimulatedHistory, protocols: [any UpstreamProtocol], from day: TradingDay? = nil,
     clock: MarketClock = .request, faults: (any FaultSource)? = nil,
     observing: @escaping DayObservers.Choice = { _ in nil }, port: UInt16 = 0
   ) throws(SimulatorError) {
     let exchange = SimulatedExchange(
       history, from: day, clock: clock, faults: faults, observing: observing)
-    try self.init(SimulatedUpstreams(exchange, protocols: protocols), port: port)
-  }
-
-  private init(_ upstreams: SimulatedUpstreams, port: UInt16) throws(SimulatorError) {
-    shared = Locked(Shared(upstreams: upstreams))
+    shared = Locked(Shared(upstreams: SimulatedUpstreams(exchange, protocols: protocols)))
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
     do throws(ThreadError) {

@@ -2,14 +2,16 @@ import Glibc
 
 /// Chinese text to the bytes the exchange sends, by glibc's iconv(3).
 ///
-/// Used once a roster and for the ban page: nothing here is fast.
+/// nil where there are no such bytes, or this system has no converter. Used once a roster and for
+/// the ban page: nothing here is fast.
 package enum GB18030 {
-  /// - Throws: `SimulatorError` if this system has no GB18030 converter or `text` no such bytes.
-  package static func encoded(_ text: String) throws(SimulatorError) -> [UInt8] {
-    guard let bytes = converted(Array(text.utf8), to: "GB18030", from: "UTF-8") else {
-      throw SimulatorError(.noConverter, sentence: "iconv cannot make GB18030 here")
-    }
-    return bytes
+  package static func encoded(_ text: String) -> [UInt8]? {
+    converted(Array(text.utf8), to: "GB18030", from: "UTF-8")
+  }
+
+  /// A whole body as UTF-8.
+  package static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
+    converted(body, to: "UTF-8", from: "GB18030")
   }
 
   private static func converted(_ bytes: [UInt8], to target: String, from source: String)
@@ -32,12 +34,5 @@ package enum GB18030 {
     }
     guard status == 0 else { return nil }
     return output.dropLast(outputLeft).map { UInt8(bitPattern: $0) }
-  }
-}
-
-extension GB18030 {
-  /// A whole body as UTF-8; nil if it is no GB18030 or this system has no converter.
-  package static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
-    converted(body, to: "UTF-8", from: "GB18030")
   }
 }

@@ -1,7 +1,6 @@
 /// HTTP/1.1 as far as a market-data upstream needs it: GET requests in, complete answers out.
 
 package struct SimulatedRequest: Sendable {
-  var method: String
   /// Path and query exactly as sent, without the host.
   package var target: String
   /// Names in lower case.
@@ -21,7 +20,6 @@ package struct SimulatedRequest: Sendable {
     guard start.count == 3, start[2].starts(with: "HTTP/1.".utf8),
       start[1].first == UInt8(ascii: "/"), start[0].elementsEqual("GET".utf8)
     else { return nil }
-    method = "GET"
     target = String(decoding: start[1], as: UTF8.self)
     headers = [:]
     for line in lines where !line.isEmpty {
@@ -33,7 +31,6 @@ package struct SimulatedRequest: Sendable {
   }
 
   package init(target: String, headers: [String: String] = [:]) {
-    method = "GET"
     self.target = target
     self.headers = headers
   }

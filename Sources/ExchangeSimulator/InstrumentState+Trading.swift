@@ -22,11 +22,12 @@ extension InstrumentState {
   }
 
   /// One trade at one price, entered into the running totals and extremes.
+  /// - Parameter amount: price × size if nil.
   mutating func execute(
-    _ price: Int64, size: Int64, index: Int32, at millisecond: Int64,
+    _ price: Int64, size: Int64, amount: Int64? = nil, index: Int32, at millisecond: Int64,
     into trades: inout [Trade]
   ) {
-    let amount = price * size
+    let amount = amount ?? price * size
     if open == 0 {
       open = price
       high = price
@@ -137,23 +138,11 @@ extension InstrumentState {
   ) {
     let move = (random.below(2001) - 1000) * reference / 4_000_000
     let price = max(anchor + move, 1)
-    if open == 0 {
-      open = price
-      high = price
-      low = price
-    }
-    last = price
-    high = max(high, price)
-    low = min(low, price)
     let size = 100 * random.around(InstrumentState.lotsPerStep)
     let amount = size * (9000 + random.below(6000)) / 1000 * 1000
-    volume += size
-    turnover += amount
+    execute(
+      price, size: size, amount: amount, index: index, at: Int64(millisecond), into: &trades)
     stamp = Int32(second)
-    trades.append(
-      Trade(
-        instrument: index, millisecond: Int32(millisecond), price: price, size: size,
-        amount: amount, isAfterHours: false))
   }
 }
 

@@ -35,7 +35,7 @@ package struct Names {
 
   /// Without a converter the names are empty and everything else still works: they are decoration.
   private static func encoded(_ text: String) -> [UInt8] {
-    (try? GB18030.encoded(text)) ?? []
+    GB18030.encoded(text) ?? []
   }
 
   package func stock(_ number: Int) -> [UInt8] {

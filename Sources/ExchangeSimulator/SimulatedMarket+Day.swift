@@ -53,7 +53,9 @@ extension SimulatedMarket {
     switch second {
     case Grid.morningOpen:
       moveIndexStamps(.shanghai)
-      restamp { $0.behaviour == .haltedAllDay || $0.behaviour == .haltedUnmarked }
+      restamp { traits, _ in
+        traits.behaviour == .haltedAllDay || traits.behaviour == .haltedUnmarked
+      }
       planContinuous()
     case ..<Grid.morningStragglers:
       runContinuous()
@@ -166,28 +168,22 @@ extension SimulatedMarket {
   }
 
   /// Moves the stamp and nothing else.
-  private mutating func restamp(_ matching: (Traits) -> Bool) {
-    for place in states.indices where matching(traits[place]) {
+  private mutating func restamp(_ matching: (Traits, InstrumentState) -> Bool) {
+    for place in states.indices where matching(traits[place], states[place]) {
       states[place].stamp = Int32(second)
       events.changed.append(Int32(place))
     }
   }
 
   private mutating func restampTraded(_ matching: (Traits, InstrumentState) -> Bool) {
-    for place in states.indices
-    where states[place].last > 0 && !traits[place].isIndex
-      && matching(traits[place], states[place])
-    {
-      states[place].stamp = Int32(second)
-      events.changed.append(Int32(place))
-    }
+    restamp { traits, state in state.last > 0 && !traits.isIndex && matching(traits, state) }
   }
 
   /// The index that serves as reference is stamped at every publication while its exchange
   /// publishes.
   private mutating func moveIndexStamps(_ exchange: Exchange) {
     guard Grid.isPublication(second, phase: 0) else { return }
-    restamp { $0.isIndex && $0.exchange == exchange }
+    restamp { traits, _ in traits.isIndex && traits.exchange == exchange }
   }
 }
 

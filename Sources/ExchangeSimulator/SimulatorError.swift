@@ -1,8 +1,6 @@
 /// Why the simulator could not do what it was told.
 package struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
-    /// The system has no converter to GB18030.
-    case noConverter
     /// The listening socket could not be made.
     case cannotListen
     /// A connection's thread could not be started.

@@ -27,16 +27,10 @@ package struct TrueLedger: Sendable {
     }
 
     fileprivate mutating func enter(_ trade: Trade) {
-      if volume == 0 {
-        open = trade.price
-        high = trade.price
-        low = trade.price
-      }
-      high = max(high, trade.price)
-      low = min(low, trade.price)
-      close = trade.price
-      volume += trade.size
-      turnover += trade.amount
+      append(
+        Minute(
+          open: trade.price, high: trade.price, low: trade.price, close: trade.price,
+          volume: trade.size, turnover: trade.amount))
     }
 
     /// What traded in this interval and then in `later`.

@@ -45,7 +45,7 @@ extension SimulatedResponse {
   static func page(_ status: Int, _ sentence: String) -> SimulatedResponse {
     let html = "<html><head><title>\(sentence)</title></head><body>\(sentence)</body></html>\n"
     return SimulatedResponse(
-      status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8),
+      status: status, body: GB18030.encoded(html) ?? Array(html.utf8),
       contentType: "text/html; charset=GBK")
   }
 }

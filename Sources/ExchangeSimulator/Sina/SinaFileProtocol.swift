@@ -19,9 +19,7 @@ struct SinaFileProtocol: UpstreamProtocol {
     let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
     if let refused = faults?.refusal { return refused }
     if parts == ["klc_td_sh.txt"] {
-      let later = exchange.laterDays(moment)
-      let script =
-        later.isEmpty ? SinaFileProtocol.calendar : SinaFileProtocol.calendar(with: later)
+      let script = SinaFileProtocol.calendar(with: exchange.laterDays(moment))
       return SimulatedResponse(script: script).suffering(faults)
     }
     let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
@@ -29,11 +27,8 @@ struct SinaFileProtocol: UpstreamProtocol {
       let factors = exchange.timeline.history.factors(of: symbol, kind: kind, at: moment)
     else { return .text(404, "Not Found") }
     return SimulatedResponse(script: SinaFileProtocol.script(symbol, kind: kind, factors: factors))
-      .suffering(
-        faults)
+      .suffering(faults)
   }
-
-  private static let calendar = calendar(with: [])
 
   private static func calendar(with later: [TradingDay]) -> String {
     let known = TradingCalendar.shanghai

@@ -43,6 +43,6 @@ enum SinaOverview {
       + "7526280685,6246241163,0,0.00,--,0.00,0.00,0.00,0.00,0,0,0.0000,0.00,0.00,,"
       + "Aug 28 05:16PM EDT,\(level(index.level)),0,1,\(market.day.civil.year),"
       + "0.0000,0.0000,0.0000,0.0000,0.0000,0.0000"
-    return ((try? GB18030.encoded(index.name)) ?? []) + Array(text.utf8)
+    return (GB18030.encoded(index.name) ?? []) + Array(text.utf8)
   }
 }
