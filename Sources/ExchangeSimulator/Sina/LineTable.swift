@@ -1,59 +1,45 @@
 import Market
 
 /// The lines of a market as they go over the wire, written only when asked for and only when the
-/// instrument changed since: of 5,400 lines some 1,200 change in a publication.
-///
-/// One flat buffer with a fixed room for each line, so that a copy of the market is a few plain
-/// memory copies. The format is docs/sources/sina.md#fields.
+/// instrument changed since: of 5,400 lines some 1,200 change in a publication. The format is
+/// docs/sources/sina.md#fields.
 package struct LineTable: Sendable {
-  /// The longest line seen has 330 bytes: nine-digit volumes, six-digit prices, a trailer.
-  static let lineBytesMax = 512
   package static let lineBytesTypical = 280
 
   private let prefixes: [[UInt8]]
   private let today: [UInt8]
   private let yesterday: [UInt8]
-  private var text: [UInt8] = []
-  /// 0 while the line must be written anew.
-  private var lengths: [Int32]
+  /// Empty while one must be written anew.
+  private var lines: [[UInt8]]
 
   package init(listings: [Listing], day: TradingDay, previousDay: TradingDay) {
     prefixes = listings.map { LineTable.prefix($0.symbol.bytes, name: $0.name) }
     today = Array(day.description.utf8)
     yesterday = Array(previousDay.description.utf8)
-    lengths = Array(repeating: 0, count: listings.count)
+    lines = Array(repeating: [], count: listings.count)
   }
 
   private static func prefix(_ symbol: [UInt8], name: [UInt8]) -> [UInt8] {
     Array("var hq_str_".utf8) + symbol + Array("=\"".utf8) + name
   }
 
-  mutating func markChanged(_ place: Int) { lengths[place] = 0 }
+  mutating func markChanged(_ place: Int) { lines[place] = [] }
 
-  /// Lets go of the buffer; the lines are written again when next asked for.
-  mutating func forget() {
-    text = []
-    for place in lengths.indices { lengths[place] = 0 }
-  }
+  /// Lets go of what is written; it is written again when next asked for.
+  mutating func forget() { lines = Array(repeating: [], count: lines.count) }
 
   package static func appendEmptyLine(_ symbol: [UInt8], to body: inout [UInt8]) {
-    body.append(contentsOf: "var hq_str_".utf8)
-    body.append(contentsOf: symbol)
-    body.append(contentsOf: "=\"\";\n".utf8)
+    body.append(contentsOf: prefix(symbol, name: []))
+    body.append(contentsOf: "\";\n".utf8)
   }
 
   mutating func append(
     _ place: Int, states: [InstrumentState], traits: [Traits], to body: inout [UInt8]
   ) {
-    if text.isEmpty {
-      text = Array(repeating: 0, count: prefixes.count * LineTable.lineBytesMax)
+    if lines[place].isEmpty {
+      lines[place] = line(prefixes[place], state: states[place], traits: traits[place])
     }
-    let start = place * LineTable.lineBytesMax
-    if lengths[place] == 0 { write(place, state: states[place], traits: traits[place], at: start) }
-    let length = Int(lengths[place])
-    text.withUnsafeBufferPointer { text in
-      body.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<start + length]))
-    }
+    body.append(contentsOf: lines[place])
   }
 
   /// Appends a line that is no instrument's own.
@@ -61,45 +47,23 @@ package struct LineTable: Sendable {
     _ state: InstrumentState, traits: Traits, symbol: [UInt8], name: [UInt8],
     to body: inout [UInt8]
   ) {
-    var line = [UInt8](repeating: 0, count: LineTable.lineBytesMax)
-    let prefix = LineTable.prefix(symbol, name: name)
-    let length = line.withUnsafeMutableBytes {
-      write(prefix, state: state, traits: traits, into: $0, at: 0)
-    }
-    body += line.prefix(length)
+    body += line(LineTable.prefix(symbol, name: name), state: state, traits: traits)
   }
 
-  private mutating func write(
-    _ place: Int, state: InstrumentState, traits: Traits, at start: Int
-  ) {
-    let prefix = prefixes[place]
-    var text = text
-    self.text = []  // or writing would copy it
-    let length = text.withUnsafeMutableBytes {
-      write(prefix, state: state, traits: traits, into: $0, at: start)
-    }
-    self.text = text
-    lengths[place] = Int32(length)
-  }
-
-  private func write(
-    _ prefix: [UInt8], state: InstrumentState, traits: Traits,
-    into text: UnsafeMutableRawBufferPointer, at start: Int
-  ) -> Int {
-    let date = state.isPreviousSession ? yesterday : today
-    var line = ByteCursor(text, start: start, limit: start + LineTable.lineBytesMax)
+  private func line(_ prefix: [UInt8], state: InstrumentState, traits: Traits) -> [UInt8] {
+    var line = LineWriter(bytesTypical: LineTable.lineBytesTypical)
     line.write(prefix)
     if traits.isShanghaiIndex {
       line.writeShanghaiIndex(state)
     } else {
       line.writeNumbers(state, traits: traits)
     }
-    line.writeTail(state, traits: traits, date: date)
-    return line.written
+    line.writeTail(state, traits: traits, date: state.isPreviousSession ? yesterday : today)
+    return line.bytes
   }
 }
 
-extension ByteCursor {
+extension LineWriter {
   /// Fields 1…29 of a stock, fund or Shenzhen index.
   fileprivate mutating func writeNumbers(_ state: InstrumentState, traits: Traits) {
     writeField(price: state.hidesOpen ? 0 : state.open)

@@ -2,13 +2,13 @@ import ExchangeSimulator
 import Market
 
 /// One line while it is written, group by group of fields; each writes its own separators behind.
-struct TencentLine: ~Copyable {
+struct TencentLine {
   /// Field 40.
   enum Letter {
     case trading, halted, delisted, unlisted
   }
 
-  var cursor: ByteCursor
+  var text = LineWriter(bytesTypical: TencentLineWriter.lineBytesTypical)
   let state: InstrumentState
   let traits: Traits
   let profile: TencentProfile
@@ -18,10 +18,7 @@ struct TencentLine: ~Copyable {
   /// A price's last digit, in units of the state's.
   private let unit: Int64
 
-  init(
-    cursor: consuming ByteCursor, state: InstrumentState, traits: Traits, profile: TencentProfile
-  ) {
-    self.cursor = cursor
+  init(state: InstrumentState, traits: Traits, profile: TencentProfile) {
     self.state = state
     self.traits = traits
     self.profile = profile
@@ -64,17 +61,17 @@ struct TencentLine: ~Copyable {
   private var volume: Int64 { RefreshedLines.lots(state.volume, traits) }
   private var yuan: Int64 { RefreshedLines.yuan(state.turnover) }
 
-  private mutating func separate() { cursor.write(TencentLineWriter.separator) }
+  private mutating func separate() { text.write(TencentLineWriter.separator) }
 
   private mutating func write(price: Int64) { write(price, digits: digits) }
 
   private mutating func write(whole: Int64) {
-    cursor.write(whole: whole)
+    text.write(whole: whole)
     separate()
   }
 
   private mutating func write(_ units: Int64, digits: Int) {
-    cursor.write(units: units, digits: digits)
+    text.write(units: units, digits: digits)
     separate()
   }
 
@@ -110,8 +107,8 @@ extension TencentLine {
 
   /// Field 30.
   mutating func writeStamp(date: [UInt8], second: Int) {
-    cursor.write(date)
-    cursor.write(compactClock: second)
+    text.write(date)
+    text.write(compactClock: second)
     separate()
   }
 
@@ -121,10 +118,10 @@ extension TencentLine {
     write(price: change)
     write(TencentLine.percent(change, of: previousClose), digits: 2)
     writeRange()
-    cursor.write(units: last, digits: digits)
-    cursor.write("/")
-    cursor.write(whole: volume)
-    cursor.write("/")
+    text.write(units: last, digits: digits)
+    text.write("/")
+    text.write(whole: volume)
+    text.write("/")
     write(whole: yuan)
     write(whole: volume)
     if traits.exchange == .beijing {
@@ -137,7 +134,7 @@ extension TencentLine {
     } else {
       write(TencentLine.percent(state.volume, of: profile.shares), digits: 2)
     }
-    if traits.kind != .fund { cursor.write("19.57") }
+    if traits.kind != .fund { text.write("19.57") }
     separate()
   }
 
@@ -152,9 +149,9 @@ extension TencentLine {
   mutating func writeLimits() {
     switch letter {
     case .trading: break
-    case .halted: cursor.write("S")
-    case .delisted: cursor.write("D")
-    case .unlisted: cursor.write("U")
+    case .halted: text.write("S")
+    case .delisted: text.write("D")
+    case .unlisted: text.write("U")
     }
     separate()
     writeRange()
@@ -165,15 +162,15 @@ extension TencentLine {
       profile.shares / 10_000 * last / (traits.kind == .fund ? 100_000 : 10_000)
     if letter == .unlisted { separate() } else { write(capital, digits: 2) }
     write(capital, digits: 2)
-    cursor.write("1.49")
+    text.write("1.49")
     separate()
     writeStatedLimits()
-    cursor.write(state.volume > 0 ? "0.91" : "0.00")
+    text.write(state.volume > 0 ? "0.91" : "0.00")
     separate()
     writeImbalance(inPercent: false)
     write(price: state.volume > 0 && !traits.isIndex ? averagePrice : 0)
     if traits.kind == .stock {
-      cursor.write("6.81~6.93~~~0.08~")
+      text.write("6.81~6.93~~~0.08~")
     } else {
       write(empty: 5)
     }
@@ -183,8 +180,8 @@ extension TencentLine {
 
   /// Fields 47 and 48.
   private mutating func writeStatedLimits() {
-    if letter == .unlisted { return cursor.write("0.00~0.00~") }
-    guard letter != .delisted, traits.limits.up > 0 else { return cursor.write("-1~-1~") }
+    if letter == .unlisted { return text.write("0.00~0.00~") }
+    guard letter != .delisted, traits.limits.up > 0 else { return text.write("-1~-1~") }
     for limit in [traits.limits.up, traits.limits.down] {
       // Those of the session before stood around another previous close.
       let own = state.isPreviousSession ? limit * state.reference / traits.previousClose : limit
@@ -212,34 +209,34 @@ extension TencentLine {
     write(yuan, digits: 4)
     write(RefreshedLines.yuan(state.afterHours.turnover), digits: 4)
     write(whole: RefreshedLines.lots(state.afterHours.volume, traits))
-    cursor.write(profile.flags)
+    text.write(profile.flags)
     separate()
-    cursor.write(profile.type)
+    text.write(profile.type)
     separate()
-    cursor.write(profile.returns)
+    text.write(profile.returns)
     write(price: last * 12 / 10)
     write(price: last * 8 / 10)
-    cursor.write("-1.71~-4.98~7.43~")
+    text.write("-1.71~-4.98~7.43~")
     write(whole: profile.shares)
-    if !traits.isIndex { cursor.write(whole: profile.shares) }
+    if !traits.isIndex { text.write(whole: profile.shares) }
     separate()
     writeImbalance(inPercent: true)
-    cursor.write("-6.92~")
-    cursor.write(whole: profile.shares)
-    cursor.write(profile.tail)
+    text.write("-6.92~")
+    text.write(whole: profile.shares)
+    text.write(profile.tail)
     write(price: last)
-    cursor.write(traits.board == .star ? "-31~100" : "-31~")
-    cursor.write("\";\n")
+    text.write(traits.board == .star ? "-31~100" : "-31~")
+    text.write("\";\n")
   }
 }
 
-extension ByteCursor {
+extension LineWriter {
   private static let powers: [Int64] = [1, 10, 100, 1000, 10_000]
 
   /// A number with so many decimals, which may be negative.
   fileprivate mutating func write(units: Int64, digits: Int) {
     if units < 0 { write(UInt8(ascii: "-")) }
-    let scale = ByteCursor.powers[digits]
+    let scale = LineWriter.powers[digits]
     write(whole: abs(units) / scale)
     if digits > 0 { write(fraction: abs(units) % scale, digits: digits) }
   }

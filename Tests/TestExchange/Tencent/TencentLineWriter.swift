@@ -8,8 +8,7 @@ import Market
 struct TencentLineWriter: Sendable {
   static let separator = UInt8(ascii: "~")
   static let fieldCount = 88
-  /// The longest recorded line has 530 bytes, an index of a simulated market fewer than 600.
-  static let lineBytesMax = 1024
+  static let lineBytesTypical = 530
 
   let day: TradingDay
   private let today: [UInt8]
@@ -51,16 +50,10 @@ struct TencentLineWriter: Sendable {
     return code % 16 == 0 ? name + [0x81, 0x7E] : name
   }
 
-  /// - Returns: the bytes written.
-  func write(
-    _ place: Int32, _ state: InstrumentState, stamp: Int,
-    into room: UnsafeMutableRawBufferPointer
-  ) -> Int {
-    let profile = profiles[Int(place)]
+  func line(of place: Int32, _ state: InstrumentState, stamp: Int) -> [UInt8] {
     var line = TencentLine(
-      cursor: ByteCursor(room, start: 0, limit: room.count), state: state,
-      traits: traits[Int(place)], profile: profile)
-    line.cursor.write(heads[Int(place)])
+      state: state, traits: traits[Int(place)], profile: profiles[Int(place)])
+    line.text.write(heads[Int(place)])
     line.writePrices()
     line.writeBook()
     line.writeStamp(
@@ -69,7 +62,7 @@ struct TencentLineWriter: Sendable {
     line.writeTotals()
     line.writeLimits()
     line.writeRest()
-    return line.cursor.written
+    return line.text.bytes
   }
 }
 

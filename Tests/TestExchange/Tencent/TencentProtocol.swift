@@ -107,7 +107,6 @@ struct TencentBatch {
   private let second: Int
   private let fieldCount: Int
   private var stamps: [Int32] = []
-  private var room = [UInt8](repeating: 0, count: TencentLineWriter.lineBytesMax)
 
   init(
     showing recent: RecentStates, at moment: Timestamp, faults: (any ResponseFaults)?,
@@ -127,10 +126,7 @@ struct TencentBatch {
     let line = refreshed.line(of: place, market.traits[Int(place)], at: second)
     let state = recent.state(of: place, at: line.state)
     let start = lines.body.count
-    let length = room.withUnsafeMutableBytes {
-      writer.write(place, state, stamp: Int(line.stamp), into: $0)
-    }
-    lines.body.append(contentsOf: room[..<length])
+    lines.body += writer.line(of: place, state, stamp: Int(line.stamp))
     if fieldCount < TencentLineWriter.fieldCount { shorten(from: start) }
     stamps.append(state.isPreviousSession ? 0 : line.stamp)
     lines.finishLine(of: place, from: start, state: state, in: market)

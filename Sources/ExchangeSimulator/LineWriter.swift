@@ -1,49 +1,24 @@
-/// Writes the text of a quote line into room that was measured before: digits straight from
-/// integers, no strings in between.
-///
-/// It must never write past its room: that is a bug of the caller's bound, and it traps.
-package struct ByteCursor: ~Copyable {
-  private let base: UnsafeMutablePointer<UInt8>
-  private let room: Int
-  package private(set) var written = 0
+/// Writes the text of a quote line: digits straight from integers, no strings in between.
+package struct LineWriter {
+  package private(set) var bytes: [UInt8] = []
 
-  let comma = UInt8(ascii: ",")
+  var comma: UInt8 { UInt8(ascii: ",") }
 
-  package init(_ buffer: UnsafeMutableRawBufferPointer, start: Int, limit: Int) {
-    precondition(start >= 0 && limit <= buffer.count && start < limit, "no room for a line")
-    room = limit - start
-    guard let address = buffer.assumingMemoryBound(to: UInt8.self).baseAddress else {
-      preconditionFailure("a buffer with room has an address")
-    }
-    base = address + start
-  }
+  package init(bytesTypical: Int) { bytes.reserveCapacity(bytesTypical) }
 
   @inline(__always)
-  package mutating func write(_ byte: UInt8) {
-    precondition(written < room, "a line outgrew its room")
-    base[written] = byte
-    written += 1
-  }
+  package mutating func write(_ byte: UInt8) { bytes.append(byte) }
 
-  package mutating func write(_ bytes: [UInt8]) {
-    for byte in bytes { write(byte) }
-  }
+  package mutating func write(_ text: [UInt8]) { bytes.append(contentsOf: text) }
 
   package mutating func write(_ text: StaticString) {
-    for place in 0..<text.utf8CodeUnitCount { write(text.utf8Start[place]) }
+    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
 
   @inline(__always)
   package mutating func write(whole: Int64) {
-    precondition(whole >= 0 && written + 20 <= room, "a line outgrew its room")
-    var rest = UInt64(whole)
-    var end = written + ByteCursor.digits(rest)
-    written = end
-    repeat {
-      end -= 1
-      base[end] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    } while rest > 0
+    precondition(whole >= 0, "a line has no such negative number")
+    write(whole, digits: LineWriter.digits(UInt64(whole)))
   }
 
   @inline(__always)
@@ -59,14 +34,19 @@ package struct ByteCursor: ~Copyable {
 
   @inline(__always)
   package mutating func write(fraction: Int64, digits: Int) {
-    precondition(written + digits < room, "a line outgrew its room")
     write(UInt8(ascii: "."))
-    var rest = fraction
-    for place in stride(from: digits - 1, through: 0, by: -1) {
-      base[written + place] = UInt8(ascii: "0") + UInt8(rest % 10)
+    write(fraction, digits: digits)
+  }
+
+  /// The last `digits` of a number.
+  @inline(__always)
+  private mutating func write(_ number: Int64, digits: Int) {
+    for _ in 0..<digits { bytes.append(0) }
+    var rest = UInt64(number)
+    for place in 1...digits {
+      bytes[bytes.count - place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
       rest /= 10
     }
-    written += digits
   }
 
   /// Thousandths, as prices of all but Shanghai's indexes are.
@@ -97,7 +77,7 @@ package struct ByteCursor: ~Copyable {
 }
 
 /// Fields: a comma and the value.
-extension ByteCursor {
+extension LineWriter {
   @inline(__always)
   mutating func writeField(whole: Int64) {
     write(comma)
