@@ -1,6 +1,6 @@
 import Market
 
-/// The history as bars of any length, the way Sina cuts them.
+/// The history as bars of up to a day, the way Sina cuts them.
 ///
 /// Minute bars are stamped with their end; a day has 238 of one minute, because the closing auction
 /// is one bar at 15:00 (docs/sources/sina.md#k-lines). The bar that is running is there with what
@@ -8,7 +8,7 @@ import Market
 /// trade has no bars.
 package struct HistoryBar: Sendable, Hashable {
   package var day: TradingDay
-  /// End of a minute bar in seconds since Shanghai midnight; nil for days and longer.
+  /// End of a minute bar in seconds since Shanghai midnight; nil for days.
   package var end: Int?
   /// Units of the instrument's scale; thousandths of a yuan.
   package var sums: TrueLedger.Minute
@@ -19,13 +19,8 @@ extension SimulatedHistory {
   package mutating func bars(
     of instrument: Int, timeframe: Timeframe, at moment: Timestamp, count: Int
   ) -> [HistoryBar] {
-    switch timeframe {
-    case .day1: return dayBars(of: instrument, at: moment).suffix(count)
-    case .week1: return spans(instrument, at: moment) { $0.weekBegin }.suffix(count)
-    case .month1: return spans(instrument, at: moment) { $0.monthBegin }.suffix(count)
-    default:
-      return minuteBars(of: instrument, scale: Int(timeframe.rawValue), at: moment, count: count)
-    }
+    if timeframe == .day1 { return dayBars(of: instrument, at: moment).suffix(count) }
+    return minuteBars(of: instrument, scale: Int(timeframe.rawValue), at: moment, count: count)
   }
 
   private mutating func minuteBars(
@@ -76,23 +71,6 @@ extension SimulatedHistory {
         day: days[today], end: nil, sums: ledger(today, at: second).sum(at: instrument)))
     return bars.filter { $0.sums.volume > 0 }
   }
-
-  /// Day bars put together, stamped with the last day in them.
-  private mutating func spans(
-    _ instrument: Int, at moment: Timestamp, begin: (TradingDay) -> TradingDay
-  ) -> [HistoryBar] {
-    var spans: [HistoryBar] = []
-    for bar in dayBars(of: instrument, at: moment) {
-      if var last = spans.last, begin(last.day) == begin(bar.day) {
-        last.day = bar.day
-        last.sums.append(bar.sums)
-        spans[spans.count - 1] = last
-      } else {
-        spans.append(bar)
-      }
-    }
-    return spans
-  }
 }
 
 extension TrueLedger {
@@ -131,10 +109,4 @@ extension TrueLedger {
 extension Traits {
   /// Has a book today: it may trade, even if it does not.
   var canTrade: Bool { trades || behaviour == .untraded }
-}
-
-extension TradingDay {
-  /// Monday.
-  package var weekBegin: TradingDay { advanced(by: 1 - weekday) }
-  package var monthBegin: TradingDay { advanced(by: 1 - civil.day) }
 }

@@ -187,3 +187,9 @@ extension DemoWithPast {
     #expect(try value("select count(*) \(unsound) and balanced is not true") == "0")
   }
 }
+
+extension TradingDay {
+  /// Monday.
+  fileprivate var weekBegin: TradingDay { advanced(by: 1 - weekday) }
+  fileprivate var monthBegin: TradingDay { advanced(by: 1 - civil.day) }
+}

@@ -228,13 +228,4 @@ import Testing
     let old = "/v2/stocks/bars?symbols=AAPL&timeframe=1Day&feed=iex&start=2010-01-01&end=2010-02-01"
     #expect(try ask(server, old).text == "{\"bars\":{},\"next_page_token\":null}")
   }
-
-  @Test func `descending is ascending backwards`() throws {
-    let server = try server()
-    defer { server.stop() }
-    let path = "/v2/stocks/bars?symbols=AAPL&\(AlpacaTests.morning)"
-    let up = AlpacaTests.page(try ask(server, path).text).times
-    let down = AlpacaTests.page(try ask(server, path + "&sort=desc").text).times
-    #expect(up.count > 80 && down == up.reversed())
-  }
 }

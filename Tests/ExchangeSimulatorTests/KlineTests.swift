@@ -90,19 +90,12 @@ import Testing
     #expect(history.candles(of: halted, .minute1, at: moment).isEmpty)
   }
 
-  @Test func `days, weeks and months are the same trades`() throws {
+  @Test func `days are those before, those simulated and the running one`() throws {
     var history = try HistoryTests.history(days: 3)
     let moment = Timestamp(day: history.days[2], secondOfDay: 40_000)
     let symbol = try Fixture.symbol("sz000001")
     let days = history.candles(of: symbol, .day1, at: moment)
     #expect(days.count == 1203 && days.last?.tradingDay == history.days[2])
-    for timeframe in [Timeframe.week1, .month1] {
-      let longer = history.candles(of: symbol, timeframe, at: moment)
-      let volume = try longer.reduce(.zero) { try $0 + $1.volume }
-      #expect(try volume == days.reduce(.zero) { try $0 + $1.volume })
-      #expect(longer.last?.close == days.last?.close && longer.first?.open == days.first?.open)
-      #expect(longer.map(\.high).max() == days.map(\.high).max())
-    }
   }
 
   @Test func `day rows have no amount`() throws {

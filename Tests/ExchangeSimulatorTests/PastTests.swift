@@ -75,10 +75,9 @@ import Testing
     let moment = Self.morning(one)
     var differing = 0
     for place in one.symbols.indices {
-      for timeframe in [Timeframe.minute1, .minute15, .day1, .week1, .month1] {
+      for timeframe in [Timeframe.minute1, .minute15, .day1] {
         let bars = one.bars(of: place, timeframe: timeframe, at: moment, count: .max)
         #expect(bars == two.bars(of: place, timeframe: timeframe, at: moment, count: .max))
-        guard timeframe.rawValue <= Timeframe.day1.rawValue else { continue }
         let newest = bars.filter { $0.day >= short.earlierDays[0] }
         #expect(newest == short.bars(of: place, timeframe: timeframe, at: moment, count: .max))
         let others = other.bars(of: place, timeframe: timeframe, at: moment, count: .max)

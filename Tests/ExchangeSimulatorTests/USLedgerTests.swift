@@ -143,19 +143,12 @@ import Testing
     #expect(close.close == final.close && noon.openedAt == final.openedAt)
   }
 
-  @Test func `hours align to UTC, weeks to Monday, months to the first`() throws {
+  @Test func `hours align to UTC`() throws {
     let symbol = try Fixture.symbol("NVDA")
     let start = try USLedgerTests.moment("2026-08-03", 0, 0)
     let end = try USLedgerTests.moment("2026-09-03", 23, 0)
     let hours = candles(symbol, .hour1, .alpacaSIP, from: start, to: end)
     #expect(hours.allSatisfy { $0.openedAt.seconds % 3600 == 0 })
-    let weeks = candles(symbol, .week1, .alpacaSIP, from: start, to: end)
-    #expect(weeks.count == 5 && weeks.allSatisfy { $0.tradingDay.weekday == 1 })
-    let months = candles(symbol, .month1, .alpacaSIP, from: start, to: end)
-    #expect(months.map(\.tradingDay.description) == ["2026-09-01"])
-    let days = candles(symbol, .day1, .alpacaSIP, from: start, to: end)
-    let august = days.filter { $0.tradingDay < weeks[1].tradingDay }
-    #expect(try volume(august) == weeks[0].volume.units && august.last?.close == weeks[0].close)
   }
 
   @Test func `differences are found and named`() throws {

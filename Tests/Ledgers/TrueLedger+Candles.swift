@@ -78,7 +78,7 @@ extension TrueLedger {
 extension SimulatedHistory {
   /// What Sina's K-line holds of an instrument at `moment`, newest `count` bars, ascending: the
   /// truth to judge a backfill by. Prices are exact, without the K-line's rounding; turnover is nil
-  /// for days and longer, as there; empty for a symbol nobody knows.
+  /// for days, as there; empty for a symbol nobody knows.
   package mutating func candles(
     of symbol: Symbol, _ timeframe: Timeframe, at moment: Timestamp, count: Int = Int.max
   ) -> [Candle] {
@@ -95,8 +95,6 @@ extension Candle {
   fileprivate init(_ bar: HistoryBar, _ symbol: Symbol, _ timeframe: Timeframe, scale: UInt8) {
     let opening: Timestamp
     switch timeframe {
-    case .week1: opening = Timestamp(day: bar.day.weekBegin, secondOfDay: Grid.morningOpen)
-    case .month1: opening = Timestamp(day: bar.day.monthBegin, secondOfDay: Grid.morningOpen)
     case .day1: opening = Timestamp(day: bar.day, secondOfDay: Grid.morningOpen)
     default:
       let end = bar.end ?? Grid.shanghaiClose

@@ -10,8 +10,8 @@ extension USLedger {
   /// The bars of one series that begin from `start` to `end`, both inclusive, as the source knows
   /// them at `now`, ascending. `source` is one of Alpaca's two. Empty for a symbol nobody knows.
   ///
-  /// A minute or an hour closes its length after it opens; a day, a week and a month close at the
-  /// New York midnight behind them. The trading day is New York's.
+  /// A minute or an hour closes its length after it opens; a day closes at the New York midnight
+  /// behind it. The trading day is New York's.
   package func candles(
     of symbol: Symbol, _ timeframe: Timeframe, _ source: Source, from start: Timestamp,
     to end: Timestamp, at now: Timestamp
@@ -67,9 +67,6 @@ extension Candle {
     let close: Timestamp
     switch timeframe {
     case .day1: close = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
-    case .week1: close = Timestamp(day: day.advanced(by: 7), newYorkSecondOfDay: 0)
-    case .month1:
-      close = Timestamp(day: day.advanced(by: 31).monthBegin, newYorkSecondOfDay: 0)
     default: close = bar.start.adding(seconds: 60 * Int64(timeframe.rawValue))
     }
     let price = { ExactDecimal(units: $0, scale: 4) }
@@ -87,9 +84,7 @@ extension AlpacaTimeframe {
     case .minute1, .minute5, .minute15, .minute30, .hour1:
       self = .minutes(Int64(timeframe.rawValue))
     case .day1: self = .day
-    case .week1: self = .week
-    case .month1: self = .month
-    case .afterHours: return nil
+    case .week1, .month1, .afterHours: return nil
     }
   }
 }

@@ -4,7 +4,7 @@ import Market
 /// `/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData?…`, without averages.
 ///
 /// It behaves as the real one was seen to: newest N bars and no dates, the running bar included;
-/// whatever it does not like, or does not know, is `null`.
+/// whatever it does not like, or does not know, is `null`, and so are weeks and months here.
 struct SinaKlineProtocol: UpstreamProtocol {
   private static let path = "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
   /// More was answered `null` (akshare #4094).
@@ -43,7 +43,9 @@ struct KlineQuery {
 
   init?(_ symbol: Symbol, target: RequestTarget) {
     let scale = target["scale"].flatMap { Int16($0) } ?? 0
-    guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours else { return nil }
+    guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours,
+      scale <= Timeframe.day1.rawValue
+    else { return nil }
     let count = target["datalen"].map { Int($0) } ?? SinaKlineProtocol.barsDefault
     guard let count, (1...SinaKlineProtocol.barsMax).contains(count) else { return nil }
     self.symbol = symbol

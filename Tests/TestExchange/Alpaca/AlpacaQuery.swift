@@ -12,7 +12,6 @@ package struct AlpacaQuery {
   let start: Timestamp
   package let end: Timestamp
   let limit: Int
-  let isDescending: Bool
   let page: AlpacaPageToken?
 
   private static let limitDefault = 1000
@@ -33,7 +32,6 @@ package struct AlpacaQuery {
     self.start = start
     self.end = end
     limit = Int.max
-    isDescending = false
     page = nil
   }
 
@@ -58,7 +56,6 @@ package struct AlpacaQuery {
     guard asof == "-" || TradingDay(asof) != nil else {
       throw AlpacaRefusal(malformed: "asof", value: asof)
     }
-    isDescending = target["sort"] == "desc"
     guard let feed = USMarket.Feed(rawValue: target["feed"] ?? "sip") else {
       throw AlpacaRefusal("invalid feed: \(target["feed"] ?? "")")
     }
@@ -135,13 +132,11 @@ extension RequestTarget {
   }
 }
 
-/// `5Min`, `1Hour`, `1Day`, `1Week`, `1Month` and their kin.
+/// `5Min`, `1Hour`, `1Day` and their kin. Here are no weeks and no months.
 package enum AlpacaTimeframe: Equatable {
   /// 1, 5, 15, 30, … and 60 for an hour.
   case minutes(Int64)
-  case day, week, month
-
-  var isInsideDay: Bool { if case .minutes = self { true } else { false } }
+  case day
 
   init?(_ name: String) {
     let digits = name.prefix { ("0"..."9").contains($0) }
@@ -150,8 +145,6 @@ package enum AlpacaTimeframe: Equatable {
     case ("Min", 1...59), ("T", 1...59): self = .minutes(count)
     case ("Hour", 1...23), ("H", 1...23): self = .minutes(60 * count)
     case ("Day", 1), ("D", 1): self = .day
-    case ("Week", 1), ("W", 1): self = .week
-    case ("Month", 1), ("M", 1): self = .month
     default: return nil
     }
   }
@@ -161,7 +154,7 @@ package enum AlpacaTimeframe: Equatable {
 package struct AlpacaPageToken: Equatable {
   let symbol: Symbol
   let start: Timestamp
-  /// `M` for bars inside a day, `D` for days and longer.
+  /// `M` for bars inside a day, `D` for days.
   let kind: Character
 
   /// 2200: nanoseconds in 64 bits end in 2262.

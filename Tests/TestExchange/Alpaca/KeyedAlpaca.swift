@@ -2,7 +2,7 @@ import ExchangeSimulator
 import Market
 
 /// Alpaca as it is for an account (docs/sources/alpaca.md): with keys, each with its requests a
-/// minute, both feeds, all timeframes and bars that change.
+/// minute, both feeds, bars of up to a day, and bars that change.
 ///
 /// Order of refusals: key, rate, faults on order, question. The question is refused as a whole: one
 /// symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
