@@ -38,28 +38,31 @@ package struct Listing: Sendable {
   package let symbol: Symbol
   /// The name as it stands on the wire: raw GB18030.
   package let name: [UInt8]
-  package let exchange: Exchange
-  package let kind: InstrumentKind
-  package let board: Board
-  package let behaviour: Behaviour
-  package let previousClose: ExactDecimal
-  /// nil where the day has no price limit.
-  package let limitUp: ExactDecimal?
-  package let limitDown: ExactDecimal?
-  /// Scale of its prices on the wire.
-  package let priceScale: UInt8
-}
+  private let traits: Traits
 
-extension Listing {
   package init(symbol: Symbol, name: [UInt8], traits: Traits) {
-    let isListed = traits.behaviour != .delisted && traits.behaviour != .notListed
-    func price(_ units: Int64) -> ExactDecimal { ExactDecimal(units: units, scale: traits.scale) }
-    self.init(
-      symbol: symbol, name: name, exchange: traits.exchange, kind: traits.kind,
-      board: traits.board, behaviour: traits.behaviour,
-      previousClose: isListed ? price(traits.previousClose) : .zero,
-      limitUp: traits.limits.up > 0 ? price(traits.limits.up) : nil,
-      limitDown: traits.limits.up > 0 ? price(traits.limits.down) : nil, priceScale: traits.scale)
+    self.symbol = symbol
+    self.name = name
+    self.traits = traits
+  }
+
+  package var exchange: Exchange { traits.exchange }
+  package var kind: InstrumentKind { traits.kind }
+  package var board: Board { traits.board }
+  package var behaviour: Behaviour { traits.behaviour }
+  /// Of its prices on the wire.
+  package var priceScale: UInt8 { traits.scale }
+
+  package var previousClose: ExactDecimal {
+    behaviour == .delisted || behaviour == .notListed ? .zero : price(traits.previousClose)
+  }
+
+  /// nil where the day has no price limit.
+  package var limitUp: ExactDecimal? { traits.limits.up > 0 ? price(traits.limits.up) : nil }
+  package var limitDown: ExactDecimal? { traits.limits.up > 0 ? price(traits.limits.down) : nil }
+
+  private func price(_ units: Int64) -> ExactDecimal {
+    ExactDecimal(units: units, scale: traits.scale)
   }
 }
 

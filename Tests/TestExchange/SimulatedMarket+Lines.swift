@@ -19,7 +19,7 @@ extension SimulatedMarket {
 
   /// The lines of `symbols` as a server would send them, shown to `observer`.
   package mutating func body(for symbols: [Symbol], shownTo observer: any DayObserver) -> [UInt8] {
-    var batch = SinaBatch(faults: nil, observer: observer)
+    var batch = LineBatch(faults: nil, observer: observer)
     for symbol in symbols { batch.append(symbol, of: &self) }
     return batch.response(of: self).body
   }

@@ -74,8 +74,8 @@ package struct AlpacaProtocol: UpstreamProtocol {
     ("BTC/USD", "Bitcoin / US Dollar", "CRYPTO", "active", "crypto"),
   ]
 
-  /// - Parameter symbolText: the JSON of an asset's symbol, or of what is served in its place; nil if
-  ///   the row is missing.
+  /// - Parameter symbolText: the JSON of an asset's symbol, or of what is served in its place; nil
+  ///   if the row is missing.
   package static func assets(
     _ target: RequestTarget, of market: USMarket,
     symbolText: (String, Int) -> String? = { symbol, _ in symbol }

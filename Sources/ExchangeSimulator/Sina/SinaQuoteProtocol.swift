@@ -23,11 +23,27 @@ struct SinaQuoteProtocol: UpstreamProtocol {
     let observers = exchange.observers
     return exchange.timeline.show(at: shown, watchedBy: observers) { market in
       let observer = observers.observer(of: market)
-      var batch = SinaBatch(faults: faults, observer: observer)
+      var batch = LineBatch(faults: faults, observer: observer)
       for symbol in symbols { batch.append(symbol, of: &market) }
       let response = batch.response(of: market)
       if let ticket = response.ticket { observer?.asked(ticket, at: moment) }
       return response
+    }
+  }
+}
+
+extension LineBatch {
+  /// Appends the line of an instrument, or of what else quotes are asked for.
+  package mutating func append(_ symbol: Symbol, of market: inout SimulatedMarket) {
+    guard let place = market.place(of: symbol) else {
+      return SinaOverview.appendLine(symbol, of: market, to: &body)
+    }
+    let start = body.count
+    market.appendLine(at: place, to: &body)
+    if let number = observer?.replaceLine(at: place, of: &market, in: &body, from: start) {
+      finishReplacedLine(of: place, number: number)
+    } else {
+      finishLine(of: place, from: start, state: market.states[Int(place)], in: market)
     }
   }
 }

@@ -17,9 +17,6 @@ package struct AlpacaQuery {
   private static let limitDefault = 1000
   private static let limitMax = 10_000
   private static let recentSeconds: Int64 = 15 * 60
-  private static let adjustments: Set<Substring> = [
-    "raw", "split", "dividend", "spin-off", "all",
-  ]
 
   /// All bars of one share there are between two moments, both inclusive.
   package init(
@@ -44,18 +41,11 @@ package struct AlpacaQuery {
       throw AlpacaRefusal("invalid timeframe: \(name)")
     }
     self.timeframe = timeframe
-    limit = try target.number("limit", default: AlpacaQuery.limitDefault)
-    guard (1...AlpacaQuery.limitMax).contains(limit) else {
-      throw AlpacaRefusal("invalid limit: \(limit)")
+    let asked = target["limit"] ?? "\(AlpacaQuery.limitDefault)"
+    guard let limit = Int(asked), (1...AlpacaQuery.limitMax).contains(limit) else {
+      throw AlpacaRefusal("invalid limit: \(asked)")
     }
-    guard
-      (target["adjustment"] ?? "raw").split(separator: ",")
-        .allSatisfy(AlpacaQuery.adjustments.contains)
-    else { throw AlpacaRefusal("invalid adjustment: \(target["adjustment"] ?? "")") }
-    let asof = target["asof"] ?? "-"
-    guard asof == "-" || TradingDay(asof) != nil else {
-      throw AlpacaRefusal(malformed: "asof", value: asof)
-    }
+    self.limit = limit
     guard let feed = USMarket.Feed(rawValue: target["feed"] ?? "sip") else {
       throw AlpacaRefusal("invalid feed: \(target["feed"] ?? "")")
     }
@@ -108,12 +98,6 @@ struct AlpacaRefusal: Error {
 }
 
 extension RequestTarget {
-  fileprivate func number(_ name: String, default standard: Int) throws(AlpacaRefusal) -> Int {
-    guard let text = self[name] else { return standard }
-    guard let number = Int(text) else { throw AlpacaRefusal("invalid \(name): \(text)") }
-    return number
-  }
-
   /// New York's summer time needs a year that has months.
   private static let years = 1900...2200
 
