@@ -26,8 +26,8 @@ struct ActiveFaults: ResponseFaults {
       case .emptyBody: return SimulatedResponse(body: [])
       case .batchFailed: return .batchFailed
       case .garbageBody: return SimulatedResponse(body: fault.noise(bytes: 4096))
-      case .reset: return Self.delivered(.reset)
-      case .neverResponds: return Self.delivered(.never)
+      case .reset: return Self.delivered(.wire(WireScript([.reset])))
+      case .neverResponds: return Self.delivered(.wire(WireScript([.hold])))
       case .response(let canned): return SimulatedResponse(canned)
       case .wire(let script) where !script.deliversBody: return Self.delivered(.wire(script))
       default: continue

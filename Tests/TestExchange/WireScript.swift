@@ -42,10 +42,6 @@ package enum FaultyDelivery: ResponseDelivery {
   case slow(bytesPerSecond: Int)
   /// The promised length never arrives: the connection closes after so many bytes of the body.
   case cut(afterBytes: Int)
-  /// A TCP reset instead of an answer.
-  case reset
-  /// Nothing at all until the client gives up.
-  case never
   case wire(WireScript)
 
   package var keepsConnection: Bool { if case .slow = self { true } else { false } }
@@ -54,7 +50,7 @@ package enum FaultyDelivery: ResponseDelivery {
   package var deliversBody: Bool {
     switch self {
     case .slow: true
-    case .cut, .reset, .never: false
+    case .cut: false
     case .wire(let script): script.deliversBody
     }
   }
@@ -65,8 +61,6 @@ package enum FaultyDelivery: ResponseDelivery {
       return Socket.send(socket, bytes: head)
         && Socket.trickle(response.body, bytesPerSecond: bytesPerSecond, on: socket)
     case .cut(let bytes): _ = Socket.send(socket, bytes: head + response.body.prefix(bytes))
-    case .reset: Socket.resetOnClose(socket)
-    case .never: Socket.waitForHangUp(socket)
     case .wire(let script): return script.perform(body: response.body, on: socket) && deliversBody
     }
     return false
