@@ -93,6 +93,11 @@ public enum Timeframe: Int16, Sendable, CaseIterable {
     }
   }
 
+  /// Minutes of trading in a candle of one length; nil of days and longer, and of after hours.
+  package var minutes: Int? {
+    self == .afterHours || rawValue >= Timeframe.day1.rawValue ? nil : Int(rawValue)
+  }
+
   public init?(name: String) {
     guard let found = Timeframe.allCases.first(where: { $0.name == name }) else { return nil }
     self = found

@@ -54,7 +54,7 @@ import Testing
         + #""close":"120.5","volume":"\#(volume)","amount":"\#(amount)"}]"#).utf8)
     let symbol = try #require(Symbol("sh113050"))
     return try body.withUnsafeBytes {
-      try SinaKline.decode($0, status: 200, symbol: symbol, scale: .minute1)
+      try SinaKline.decode($0, status: 200, symbol: symbol, timeframe: .minute1)
     }
   }
 }

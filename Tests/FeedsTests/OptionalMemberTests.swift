@@ -170,7 +170,7 @@ import Testing
       + Array(#""close":"4.220","volume":"100","amount":\#(value)}]"#.utf8)
     let kline = try body.withUnsafeBytes {
       try SinaKline.decode(
-        $0, status: 200, symbol: try #require(Symbol("sh600751")), scale: .minute1)
+        $0, status: 200, symbol: try #require(Symbol("sh600751")), timeframe: .minute1)
     }
     #expect(kline.candles.map(\.turnover) == [nil] && kline.dropped.map(\.member) == [.turnover])
   }

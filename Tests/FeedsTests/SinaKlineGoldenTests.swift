@@ -8,7 +8,7 @@ import Testing
 @Suite struct SinaKlineGoldenTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let fixture: String
-    var scale = SinaKlineScale.minute1
+    var timeframe = Timeframe.minute1
     var status = 200
     var isRefused = false
 
@@ -17,9 +17,9 @@ import Testing
   }
 
   static let cases = [
-    Case(fixture: "kline-1m.jsonp.txt"), Case(fixture: "kline-1d.json", scale: .day1),
-    Case(fixture: "kline-60m.bare.txt", scale: .hour1),
-    Case(fixture: "kline-1w.openapi.json", scale: .week1),
+    Case(fixture: "kline-1m.jsonp.txt"), Case(fixture: "kline-1d.json", timeframe: .day1),
+    Case(fixture: "kline-60m.jsonp.txt", timeframe: .hour1),
+    Case(fixture: "kline-1w.jsonp.txt", timeframe: .week1),
     Case(fixture: "kline-bad-rows.jsonp.txt"),
     Case(fixture: "kline-null.jsonp.txt", isRefused: true),
     Case(fixture: "kline-cut.jsonp.txt", isRefused: true),
@@ -34,7 +34,8 @@ import Testing
     let symbol = try #require(Symbol("sz000002"))
     let body = try Files.fixture(golden.fixture)
     let (lines, isRefused) = body.withUnsafeBytes {
-      SinaKlineJSON.write(body: $0, status: golden.status, symbol: symbol, scale: golden.scale)
+      SinaKlineJSON.write(
+        body: $0, status: golden.status, symbol: symbol, timeframe: golden.timeframe)
     }
     #expect(isRefused == golden.isRefused)
     if getenv("CANDLED_RECORD") != nil {

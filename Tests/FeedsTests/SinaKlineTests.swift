@@ -6,11 +6,11 @@ import Testing
 
 @Suite struct SinaKlineTests {
   static func decode(
-    _ text: String, _ scale: SinaKlineScale = .minute1, symbol: String = "sh600519"
+    _ text: String, _ timeframe: Timeframe = .minute1, symbol: String = "sh600519"
   ) throws -> CandlePage {
     let symbol = try #require(Symbol(symbol))
     return try Array(text.utf8).withUnsafeBytes {
-      try SinaKline.decode($0, status: 200, symbol: symbol, scale: scale)
+      try SinaKline.decode($0, status: 200, symbol: symbol, timeframe: timeframe)
     }
   }
 
@@ -19,18 +19,18 @@ import Testing
       + #""volume":"367300"\#(rest)}"#
   }
 
-  private func decodeRow(_ row: String, _ scale: SinaKlineScale = .minute1) throws -> Candle {
-    let page = try SinaKlineTests.decode("[\(row)]", scale)
+  private func decodeRow(_ row: String, _ timeframe: Timeframe = .minute1) throws -> Candle {
+    let page = try SinaKlineTests.decode("[\(row)]", timeframe)
     #expect(page.refused.isEmpty)
     return try #require(page.candles.first)
   }
 
   /// Why `row` is refused beside a good one.
   private func reason(
-    _ row: String, _ scale: SinaKlineScale = .minute1
+    _ row: String, _ timeframe: Timeframe = .minute1
   ) throws -> RejectionReason? {
-    let good = SinaKlineTests.row(scale.minutes == nil ? "2026-01-05" : "2026-01-05 10:30:00")
-    let page = try SinaKlineTests.decode("[\(good),\n\(row)]", scale)
+    let good = SinaKlineTests.row(timeframe.minutes == nil ? "2026-01-05" : "2026-01-05 10:30:00")
+    let page = try SinaKlineTests.decode("[\(good),\n\(row)]", timeframe)
     #expect(page.candles.count == 1)
     #expect(page.refused.map { String(decoding: $0.payload, as: UTF8.self) } == [row])
     return page.refused.first?.reason
@@ -85,7 +85,7 @@ import Testing
   // MARK: Stamps
 
   @Test(arguments: [
-    (SinaKlineScale.minute1, "2026-02-25 09:30:00", "2026-02-25T09:29:00+08:00"),
+    (Timeframe.minute1, "2026-02-25 09:30:00", "2026-02-25T09:29:00+08:00"),
     (.minute1, "2026-02-25 09:31:00", "2026-02-25T09:30:00+08:00"),
     (.minute1, "2026-02-25 13:01:00", "2026-02-25T13:00:00+08:00"),
     (.minute1, "2026-02-25 15:00:00", "2026-02-25T14:59:00+08:00"),
@@ -96,44 +96,44 @@ import Testing
     (.hour1, "2026-02-25 14:00:00", "2026-02-25T13:00:00+08:00"),
   ])
   func `a minute stamp is the bar's end`(
-    _ scale: SinaKlineScale, _ stamp: String, _ openedAt: String
+    _ timeframe: Timeframe, _ stamp: String, _ openedAt: String
   ) throws {
-    let candle = try decodeRow(SinaKlineTests.row(stamp), scale)
+    let candle = try decodeRow(SinaKlineTests.row(stamp), timeframe)
     #expect(candle.openedAt.description == openedAt)
     #expect(candle.closedAt.description == stamp.replacing(" ", with: "T") + "+08:00")
-    #expect(candle.timeframe == scale.timeframe)
+    #expect(candle.timeframe == timeframe)
   }
 
   @Test(arguments: [
-    (SinaKlineScale.day1, "2026-02-25", "2026-02-25T09:30:00+08:00"),
+    (Timeframe.day1, "2026-02-25", "2026-02-25T09:30:00+08:00"),
     (.week1, "2026-02-25", "2026-02-23T09:30:00+08:00"),
     (.week1, "2026-02-27", "2026-02-23T09:30:00+08:00"),
     (.week1, "2026-02-24", "2026-02-23T09:30:00+08:00"),
     (.month1, "2026-02-27", "2026-02-01T09:30:00+08:00"),
   ])
   func `a dated bar opens with its period and closes with its day`(
-    _ scale: SinaKlineScale, _ stamp: String, _ openedAt: String
+    _ timeframe: Timeframe, _ stamp: String, _ openedAt: String
   ) throws {
-    let candle = try decodeRow(SinaKlineTests.row(stamp), scale)
+    let candle = try decodeRow(SinaKlineTests.row(stamp), timeframe)
     #expect(candle.openedAt.description == openedAt)
     #expect(candle.closedAt.description == stamp + "T15:00:00+08:00")
     #expect(candle.tradingDay.description == stamp)
   }
 
-  @Test func `a day has exactly the bars of its scale`() throws {
+  @Test func `a day has exactly the bars of its timeframe`() throws {
     let day = try #require(TradingDay("2026-02-25"))
-    for (scale, bars) in [
-      (SinaKlineScale.minute1, 241), (.minute5, 48), (.minute15, 16), (.minute30, 8), (.hour1, 4),
+    for (timeframe, bars) in [
+      (Timeframe.minute1, 241), (.minute5, 48), (.minute15, 16), (.minute30, 8), (.hour1, 4),
     ] {
       let ends = (0..<86_400).filter { second in
-        (try? SinaKlineInterval(scale: scale, day: day, secondOfDay: second)) != nil
+        (try? SinaKlineInterval(timeframe: timeframe, day: day, secondOfDay: second)) != nil
       }
-      #expect(ends.count == bars, "\(scale)")
+      #expect(ends.count == bars, "\(timeframe)")
     }
   }
 
   @Test(arguments: [
-    (SinaKlineScale.minute1, "2026-02-25 09:29:00"), (.minute1, "2026-02-25 11:31:00"),
+    (Timeframe.minute1, "2026-02-25 09:29:00"), (.minute1, "2026-02-25 11:31:00"),
     (.minute1, "2026-02-25 13:00:00"), (.minute1, "2026-02-25 15:01:00"),
     (.minute1, "2026-02-25 10:00:01"), (.minute5, "2026-02-25 09:30:00"),
     (.minute5, "2026-02-25 09:31:00"), (.hour1, "2026-02-25 10:00:00"),
@@ -141,10 +141,10 @@ import Testing
     (.minute1, "2026-02-25T10:00:00"), (.day1, "2026-02-30"), (.day1, ""), (.day1, "20260225"),
     (.minute1, "2026-02-25 10:00:60"), (.minute1, "2026-02-25 10:00:00 "),
   ])
-  func `a stamp that ends no bar of the scale is malformed`(
-    _ scale: SinaKlineScale, _ stamp: String
+  func `a stamp that ends no bar of the timeframe is malformed`(
+    _ timeframe: Timeframe, _ stamp: String
   ) throws {
-    #expect(try reason(SinaKlineTests.row(stamp), scale) == .malformed)
+    #expect(try reason(SinaKlineTests.row(stamp), timeframe) == .malformed)
   }
 
   @Test(arguments: ["2026-02-23", "2026-02-28", "2027-01-04", "1990-12-18"])

@@ -38,12 +38,12 @@ package struct HostileBody: Sendable {
       ]
     ),
     ("kline 1 sz000002 1970", ["kline-1m.jsonp.txt", "kline-bad-rows.jsonp.txt"]),
-    ("kline 60 sz000002 1970", ["kline-60m.bare.txt"]),
+    ("kline 60 sz000002 1970", ["kline-60m.jsonp.txt"]),
     ("kline 240 sz000002 1970", ["kline-1d.json", "kline-input-error.json", "kline-none.json"]),
-    ("kline 1200 sz000002 1970", ["kline-1w.openapi.json", "kline-null.jsonp.txt"]),
+    ("kline 1200 sz000002 1970", ["kline-1w.jsonp.txt", "kline-null.jsonp.txt"]),
     ("factors qfq sh600000", ["factors-qfq.js.txt"]),
     ("factors hfq sz300592", ["factors-hfq.js.txt"]),
-    ("node hs_a 1", ["node-page.json", "node-bare.js.txt"]),
+    ("node hs_a 1", ["node-page.json"]),
     ("node-count hs_a", ["node-count.json"]),
     ("calendar sh", ["calendar.js.txt"]),
     (

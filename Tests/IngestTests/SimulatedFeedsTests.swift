@@ -44,10 +44,9 @@ import Testing
 
   private struct Unexpected: Error { let response: FeedResponse }
 
-  @Test(arguments: SinaKlineScale.allCases.filter { ![.week1, .month1].contains($0) })
-  func `a K-line decodes to the truth`(_ scale: SinaKlineScale) throws {
+  @Test(arguments: SinaKline.timeframes.filter { ![.week1, .month1].contains($0) })
+  func `a K-line decodes to the truth`(_ timeframe: Timeframe) throws {
     var (exchange, history, moment) = try exchange()
-    let timeframe = try #require(Timeframe(rawValue: Int16(scale.rawValue)))
     for moment in [moment, moment.adding(seconds: -20_000)] {
       for symbol in history.symbols {
         let truth = history.candles(of: symbol, timeframe, at: moment, count: 500)

@@ -63,7 +63,7 @@ extension AlpacaBarsQuery {
 
   /// Days go as dates: a moment would be floored to the New York day it falls on.
   private func wire(_ moment: Timestamp) -> String {
-    query.timeframe.alpacaBarSeconds == nil
+    query.timeframe.minutes == nil
       ? moment.newYorkDay.description : moment.utcText.percentEncoded
   }
 }

@@ -17,7 +17,8 @@ struct NewYorkClock {
     from openedAt: Timestamp, _ timeframe: Timeframe
   ) throws(RowFault) -> (day: TradingDay, closedAt: Timestamp) {
     if !(midnight..<nextMidnight).contains(openedAt) { move(to: openedAt) }
-    if let seconds = timeframe.alpacaBarSeconds {
+    if let minutes = timeframe.minutes {
+      let seconds = Int64(minutes) * 60
       guard openedAt.microseconds % (seconds * 1_000_000) == 0 else {
         throw RowFault(.inconsistent, detail: "t: not the start of a \(timeframe.name) bar")
       }

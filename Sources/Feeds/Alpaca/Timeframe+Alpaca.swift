@@ -1,4 +1,4 @@
-/// Alpaca's words for timeframes, and how long its bars are (docs/sources/alpaca.md#parameters).
+/// Alpaca's words for timeframes (docs/sources/alpaca.md#parameters).
 
 import Market
 
@@ -15,15 +15,6 @@ extension Timeframe {
     case .day1: "1Day"
     case .week1: "1Week"
     case .month1: "1Month"
-    }
-  }
-
-  /// The length of a bar that has one, in seconds; nil for days and longer, which end at a New York
-  /// midnight.
-  var alpacaBarSeconds: Int64? {
-    switch self {
-    case .minute1, .minute5, .minute15, .minute30, .hour1: Int64(rawValue) * 60
-    case .afterHours, .day1, .week1, .month1: nil
     }
   }
 }

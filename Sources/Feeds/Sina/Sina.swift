@@ -27,7 +27,7 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
     parts: SinaNode.allCases.map(\.part), pageRows: SinaNode.pageRows)
   package let bars: BarsDeclaration? = BarsDeclaration(
     form: .newest(barsMax: SinaKline.barsMax), hasFactors: true,
-    timeframes: Set(SinaKlineScale.allCases.map(\.timeframe)),
+    timeframes: SinaKline.timeframes,
     isRequestable: SinaHistory.isRequestable)
 
   package var samples: [ResponseSample] {
@@ -49,10 +49,11 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
         "kline", symbol: .required, timeframe: .required,
         examples: ["body.txt --symbol sh600519 --timeframe 1m": "the minutes of one instrument"]
       ) { body, status, context in
-        guard let symbol = context.symbol,
-          let scale = context.timeframe.flatMap(SinaKlineScale.init(_:))
-        else { preconditionFailure("symbol and timeframe are required") }
-        return SinaKlineJSON.write(body: body, status: status, symbol: symbol, scale: scale)
+        guard let symbol = context.symbol, let timeframe = context.timeframe else {
+          preconditionFailure("symbol and timeframe are required")
+        }
+        return SinaKlineJSON.write(
+          body: body, status: status, symbol: symbol, timeframe: timeframe)
       },
     ]
   }
@@ -80,28 +81,25 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
   }
 
   private func newestBars(_ words: [Substring]) -> FeedQuery? {
-    guard let scale = Int(words[1]).flatMap(SinaKlineScale.init(rawValue:)),
-      let symbol = SinaHistory.symbol(words[2]), let count = Int(words[3]),
-      (1...SinaKline.barsMax).contains(count)
+    guard let timeframe = Int16(words[1]).flatMap(Timeframe.init(rawValue:)),
+      SinaKline.timeframes.contains(timeframe), let symbol = SinaHistory.symbol(words[2]),
+      let count = Int(words[3]), (1...SinaKline.barsMax).contains(count)
     else { return nil }
-    return .newestBars(symbol, scale.timeframe, count: count)
+    return .newestBars(symbol, timeframe, count: count)
   }
 
   /// `kline 1 sh600519 1970`
   package func newestBarsRequest(
     of symbol: Symbol, timeframe: Timeframe, count: Int
   ) -> SourceRequest {
-    let minutes = SinaKlineScale(timeframe)?.rawValue ?? 0
-    return SourceRequest(
-      hosts: .one(SinaSettings.historyBase), journalKey: "kline/\(minutes)",
-      text: { "kline \(minutes) \(symbol) \(count)" },
-      endpoint: { _ in
-        SinaKline.endpoint(symbol: symbol, scale: .known(timeframe), bars: count)
-      },
+    SourceRequest(
+      hosts: .one(SinaSettings.historyBase), journalKey: "kline/\(timeframe.rawValue)",
+      text: { "kline \(timeframe.rawValue) \(symbol) \(count)" },
+      endpoint: { _ in SinaKline.endpoint(symbol: symbol, timeframe: timeframe, bars: count) },
       decode: { (body, status, calendar) throws(FeedRefusal) -> FeedResponse in
         .candles(
           try SinaKline.decode(
-            body, status: status, symbol: symbol, scale: .known(timeframe), calendar: calendar))
+            body, status: status, symbol: symbol, timeframe: timeframe, calendar: calendar))
       })
   }
 
@@ -167,20 +165,4 @@ extension SinaNode {
 extension ListPart {
   /// `hs_a` of `node/hs_a`.
   fileprivate var node: String { String(name.dropFirst("node/".utf8.count)) }
-}
-
-extension SinaKlineScale {
-  init?(_ timeframe: Timeframe) {
-    guard let scale = SinaKlineScale.allCases.first(where: { $0.timeframe == timeframe }) else {
-      return nil
-    }
-    self = scale
-  }
-
-  fileprivate static func known(_ timeframe: Timeframe) -> SinaKlineScale {
-    guard let scale = SinaKlineScale(timeframe) else {
-      preconditionFailure("Sina has no bars of \(timeframe.name)")
-    }
-    return scale
-  }
 }

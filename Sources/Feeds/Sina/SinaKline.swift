@@ -1,8 +1,7 @@
 /// Sina's K-line: the newest bars of one instrument, unadjusted.
 ///
 /// Asked in the form `jsonp_v2` with an empty callback: only that one knows bars of a minute, gives
-/// up to 1970 bars, and has the turnover (docs/sources/sina.md#k-lines). The older `json_v2` says
-/// nothing more, so it is read (a mirror or a recording may hold it) and never asked.
+/// up to 1970 bars, and has the turnover (docs/sources/sina.md#k-lines).
 ///
 /// Volumes are shares or units as sent; of Shanghai's indexes the unit is not known for certain,
 /// and nothing is multiplied.
@@ -12,50 +11,52 @@ import Market
 package enum SinaKline {
   /// Bars in one answer: the most that is given; 9900 is answered with `null` (akshare #4094).
   package static let barsMax = 1970
+  /// The raw value of each is the `scale` of a request.
+  package static let timeframes = Set(Timeframe.allCases.filter { $0 != .afterHours })
 
   /// Asks for the newest `bars` bars of `symbol`, the forming one included.
-  /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; 1…`barsMax` bars.
-  static func endpoint(symbol: Symbol, scale: SinaKlineScale, bars: Int) -> Endpoint {
+  /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; one of `timeframes`; 1…`barsMax`
+  ///   bars.
+  static func endpoint(symbol: Symbol, timeframe: Timeframe, bars: Int) -> Endpoint {
     precondition(SinaHistory.isRequestable(symbol), "only sh, sz and bj have K-lines")
+    precondition(timeframes.contains(timeframe), "Sina has no bars of \(timeframe.name)")
     precondition((1...barsMax).contains(bars), "a response holds 1…1970 bars")
     let method = "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
     return Endpoint(
-      route: "\(method)?scale=\(scale.rawValue)",
-      path: "\(method)?symbol=\(symbol)&scale=\(scale.rawValue)&ma=no&datalen=\(bars)",
+      route: "\(method)?scale=\(timeframe.rawValue)",
+      path: "\(method)?symbol=\(symbol)&scale=\(timeframe.rawValue)&ma=no&datalen=\(bars)",
       headers: SinaHistory.headers)
   }
 
-  /// Reads one answer to a request for `symbol` and `scale`, of either layout in any wrapping.
+  /// Reads one answer to a request for `symbol` and `timeframe`.
   ///
   /// The bars come ascending, no two of one interval. The last one may still be forming: whoever
   /// knows when the answer came leaves out what closes later.
   static func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale,
+    _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, timeframe: Timeframe,
     calendar: TradingCalendar = .shanghai
   ) throws(FeedRefusal) -> CandlePage {
     if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
-    return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
-      var rows = SinaKlineRows(symbol: symbol, scale: scale, calendar: calendar)
-      try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
-        try rows.read(&reader, at: place)
-      }
-      return try rows.page()
+    var rows = SinaKlineRows(symbol: symbol, timeframe: timeframe, calendar: calendar)
+    try SinaRows.read(body) { (reader: inout JSONReader, place) throws(JSONFault) in
+      try rows.read(&reader, at: place)
     }
+    return try rows.page()
   }
 }
 
 /// The rows of one answer while it is read.
 private struct SinaKlineRows {
   let symbol: Symbol
-  let scale: SinaKlineScale
+  let timeframe: Timeframe
   let calendar: TradingCalendar
   private var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
   private var refused: [RefusedRow] = []
   private var dropped: [DroppedMember] = []
 
-  init(symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar) {
+  init(symbol: Symbol, timeframe: Timeframe, calendar: TradingCalendar) {
     self.symbol = symbol
-    self.scale = scale
+    self.timeframe = timeframe
     self.calendar = calendar
   }
 
@@ -63,7 +64,7 @@ private struct SinaKlineRows {
     let start = reader.offset
     var row = try SinaKlineRow(&reader)
     do throws(RowFault) {
-      let candle = try row.candle(of: symbol, scale: scale, calendar: calendar)
+      let candle = try row.candle(of: symbol, timeframe: timeframe, calendar: calendar)
       dropped += row.dropped
       bars.append((place, candle, reader.text(from: start)))
     } catch {

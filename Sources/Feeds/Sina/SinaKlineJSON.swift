@@ -10,13 +10,13 @@ package enum SinaKlineJSON {
     through: TradingDay.first(of: 2100))
 
   /// The lines to print for one answer, and whether it was refused as a whole.
-  /// - Precondition: `SinaHistory.isRequestable(symbol)`.
+  /// - Precondition: `SinaHistory.isRequestable(symbol)`, one of `SinaKline.timeframes`.
   package static func write(
-    body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
+    body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, timeframe: Timeframe
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {
       let page = try SinaKline.decode(
-        body, status: status, symbol: symbol, scale: scale, calendar: calendar)
+        body, status: status, symbol: symbol, timeframe: timeframe, calendar: calendar)
       let bars = page.candles.map { $0.json(at: \.description) }
       return (bars.merged(with: page.refused) + page.dropped.map(\.json), false)
     } catch {

@@ -43,16 +43,16 @@ struct SinaKlineRow {
 
   /// The bar, each of its fields checked.
   mutating func candle(
-    of symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar
+    of symbol: Symbol, timeframe: Timeframe, calendar: TradingCalendar
   ) throws(RowFault) -> Candle {
-    let interval = try interval(scale, in: calendar)
+    let interval = try interval(timeframe, in: calendar)
     let row = self
     let volume = try decimal(self.volume, named: "volume")
     let turnover = dropped.value(of: .turnover, in: symbol) { () throws(RowFault) in
       try row.turnover(beside: volume)
     }
     let candle = Candle(
-      symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
+      symbol: symbol, timeframe: timeframe, tradingDay: interval.tradingDay,
       openedAt: interval.openedAt, closedAt: interval.closedAt,
       open: try price(open, named: "open"),
       high: try price(high, named: "high"), low: try price(low, named: "low"),
@@ -89,13 +89,13 @@ struct SinaKlineRow {
   }
 
   private func interval(
-    _ scale: SinaKlineScale, in calendar: TradingCalendar
+    _ timeframe: Timeframe, in calendar: TradingCalendar
   ) throws(RowFault) -> SinaKlineInterval {
     guard let stamp = day?.string?.bytes, stamp.count >= SinaDateCache.dateBytes,
       let date = TradingDay(ascii: stamp.slice(0, to: SinaDateCache.dateBytes))
     else { throw .malformed("day: YYYY-MM-DD, with or without HH:MM:SS, expected") }
     let interval = try SinaKlineInterval(
-      scale: scale, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))
+      timeframe: timeframe, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))
     switch calendar.status(of: date) {
     case .trading: return interval
     case .closed:

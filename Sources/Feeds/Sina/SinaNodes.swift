@@ -76,27 +76,24 @@ enum SinaNodes {
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> InstrumentList {
     if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
-    return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
-      var listed: [ListedInstrument] = []
-      var refused: [RefusedRow] = []
-      var dropped: [DroppedMember] = []
-      try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
-        let start = reader.offset
-        var row = try SinaNodeRow(&reader)
-        do throws(RowFault) {
-          listed.append(try row.instrument())
-          dropped += row.dropped
-        } catch {
-          refused.append(
-            RefusedRow(
-              place, of: row.symbol, because: error, payload: reader.text(from: start)))
-        }
+    var listed: [ListedInstrument] = []
+    var refused: [RefusedRow] = []
+    var dropped: [DroppedMember] = []
+    try SinaRows.read(body) { (reader: inout JSONReader, place) throws(JSONFault) in
+      let start = reader.offset
+      var row = try SinaNodeRow(&reader)
+      do throws(RowFault) {
+        listed.append(try row.instrument())
+        dropped += row.dropped
+      } catch {
+        refused.append(
+          RefusedRow(place, of: row.symbol, because: error, payload: reader.text(from: start)))
       }
-      if listed.isEmpty, let first = refused.first {
-        throw FeedRefusal(.malformed, "no row is a listed instrument: \(first.detail)")
-      }
-      return InstrumentList(listed: listed, refused: refused, dropped: dropped)
     }
+    if listed.isEmpty, let first = refused.first {
+      throw FeedRefusal(.malformed, "no row is a listed instrument: \(first.detail)")
+    }
+    return InstrumentList(listed: listed, refused: refused, dropped: dropped)
   }
 }
 

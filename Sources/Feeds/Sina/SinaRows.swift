@@ -1,5 +1,4 @@
-/// The rows of Sina's JSON pages, in whatever they come: a plain array, a call around one, or the
-/// `{"result":{"data":[…]}}` of its open interface.
+/// The rows of Sina's JSON pages: an array, alone or in a call.
 ///
 /// `null` is a failure and never "no rows": it is what throttling looks like
 /// (docs/sources/sina.md). An empty array is an answer.
@@ -11,42 +10,30 @@ enum SinaRows {
   /// Calls `row` for each value of the array.
   static func read(_ body: UnsafeRawBufferPointer, each row: Row) throws(FeedRefusal) {
     let script = SinaScript(body)
-    var page = Page()
+    let refusal: FeedRefusal?
+    let reader: JSONReader
     do throws(JSONFault) {
-      try page.read(script.json, each: row)
+      (refusal, reader) = try readRows(script.json, each: row)
     } catch {
       throw FeedRefusal(error)
     }
-    if let reader = page.reader { try script.finish(reader) }
-    if page.isInputError { throw SinaRefusal.inputError }
-    if page.isNull { throw SinaRefusal.null }
-    if !page.hasRows { throw FeedRefusal(.malformed, "the response holds no rows") }
+    try script.finish(reader)
+    if let refusal { throw refusal }
   }
 
-  /// What the walk through one answer has met.
-  private struct Page {
-    var hasRows = false
-    var isNull = false
-    var isInputError = false
-    /// The reader behind the value, once that was read.
-    var reader: JSONReader?
-
-    mutating func read(_ json: UnsafeRawBufferPointer, each row: Row) throws(JSONFault) {
-      var reader = try JSONReader(json)
-      if try reader.peek() == .object {
-        try readEnvelope(&reader, each: row)
-      } else {
-        try readRows(&reader, each: row)
-      }
-      self.reader = reader
-    }
-
-    private mutating func readRows(_ reader: inout JSONReader, each row: Row) throws(JSONFault) {
-      if try reader.peek() == .null {
-        try reader.readNull()
-        isNull = true
-        return
-      }
+  /// - Returns: why there are no rows, and the reader behind the value.
+  private static func readRows(
+    _ json: UnsafeRawBufferPointer, each row: Row
+  ) throws(JSONFault) -> (FeedRefusal?, JSONReader) {
+    var reader = try JSONReader(json)
+    switch try reader.peek() {
+    case .null:
+      try reader.readNull()
+      return (SinaRefusal.null, reader)
+    case .object:
+      let refusal = try refusal(in: &reader)
+      return (refusal, reader)
+    default:
       try reader.openArray()
       var place = 0
       while try reader.nextElement() {
@@ -54,31 +41,18 @@ enum SinaRows {
         try row(&reader, place)
         place += 1
       }
-      hasRows = true
+      return (nil, reader)
     }
+  }
 
-    private mutating func readEnvelope(_ reader: inout JSONReader, each row: Row) throws(JSONFault)
-    {
-      try reader.openObject()
-      while let key = try reader.nextKey() {
-        switch key {
-        case "result" where try reader.peek() == .object: try readResult(&reader, each: row)
-        case "__ERROR":
-          isInputError = true
-          try reader.skip()
-        default: try reader.skip()
-        }
-      }
+  /// What an object says in place of rows.
+  private static func refusal(in reader: inout JSONReader) throws(JSONFault) -> FeedRefusal {
+    var refusal = FeedRefusal(.malformed, "the response holds no rows")
+    try reader.openObject()
+    while let key = try reader.nextKey() {
+      if "__ERROR" ~= key { refusal = SinaRefusal.inputError }
+      try reader.skip()
     }
-
-    private mutating func readResult(_ reader: inout JSONReader, each row: Row) throws(JSONFault) {
-      try reader.openObject()
-      while let key = try reader.nextKey() {
-        switch key {
-        case "data" where !hasRows: try readRows(&reader, each: row)
-        default: try reader.skip()
-        }
-      }
-    }
+    return refusal
   }
 }

@@ -1,4 +1,4 @@
-/// The lengths of Sina's K-line bars, and the interval a bar's stamp stands for.
+/// The interval that the stamp of a bar stands for.
 ///
 /// A stamp is the bar's END on a Shanghai clock (docs/sources/sina.md#k-lines). Days and longer
 /// bars are stamped with a date, the last trading day in them. All that is given here is the
@@ -6,50 +6,16 @@
 
 import Market
 
-/// The raw value is the `scale` of the request.
-package enum SinaKlineScale: Int, Sendable, CaseIterable {
-  case minute1 = 1
-  case minute5 = 5
-  case minute15 = 15
-  case minute30 = 30
-  case hour1 = 60
-  case day1 = 240
-  case week1 = 1200
-  case month1 = 7200
-
-  package var timeframe: Timeframe {
-    switch self {
-    case .minute1: .minute1
-    case .minute5: .minute5
-    case .minute15: .minute15
-    case .minute30: .minute30
-    case .hour1: .hour1
-    case .day1: .day1
-    case .week1: .week1
-    case .month1: .month1
-    }
-  }
-
-  /// Minutes of trading in a bar that is stamped with a time of day; nil where it is a date.
-  var minutes: Int? {
-    switch self {
-    case .minute1, .minute5, .minute15, .minute30, .hour1: rawValue
-    case .day1, .week1, .month1: nil
-    }
-  }
-}
-
-/// When a bar opened and closed.
 struct SinaKlineInterval: Equatable {
   let tradingDay: TradingDay
   let openedAt: Timestamp
   let closedAt: Timestamp
 
   /// - Parameter secondOfDay: of the stamp; nil where it was a date.
-  /// - Throws: `malformed` where no bar of the scale ends there.
-  init(scale: SinaKlineScale, day: TradingDay, secondOfDay: Int?) throws(RowFault) {
+  /// - Throws: `malformed` where no bar of the timeframe ends there.
+  init(timeframe: Timeframe, day: TradingDay, secondOfDay: Int?) throws(RowFault) {
     tradingDay = day
-    switch (scale.minutes, secondOfDay) {
+    switch (timeframe.minutes, secondOfDay) {
     case (let minutes?, let second?):
       guard SinaKlineInterval.isOnGrid(second, minutes: minutes) else {
         throw .malformed("day: no \(minutes)-minute bar ends at this time")
@@ -59,7 +25,8 @@ struct SinaKlineInterval: Equatable {
     case (nil, nil):
       closedAt = Timestamp(day: day, secondOfDay: Session.afternoonClose)
       openedAt = Timestamp(
-        day: SinaKlineInterval.firstDay(of: scale, around: day), secondOfDay: Session.morningOpen)
+        day: SinaKlineInterval.firstDay(of: timeframe, around: day),
+        secondOfDay: Session.morningOpen)
     case (_?, nil): throw .malformed("day: date and time expected, found a date")
     case (nil, _?): throw .malformed("day: a date expected, found date and time")
     }
@@ -76,8 +43,8 @@ struct SinaKlineInterval: Equatable {
 
   /// A week begins with its Monday and a month with its first, trading days or not, so that a bar
   /// keeps its opening while its stamp moves on.
-  private static func firstDay(of scale: SinaKlineScale, around day: TradingDay) -> TradingDay {
-    switch scale {
+  private static func firstDay(of timeframe: Timeframe, around day: TradingDay) -> TradingDay {
+    switch timeframe {
     case .week1: day.advanced(by: 1 - day.weekday)
     case .month1: day.advanced(by: 1 - day.civil.day)
     default: day
