@@ -30,8 +30,8 @@ struct Candled: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       Run.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
-      Watch.self, Gaps.self, BackfillCommand.self, Replay.self, Decode.self, SchemaCommand.self,
-      Config.self, Version.self,
+      Watch.self, Gaps.self, BackfillCommand.self, Replay.self, SchemaCommand.self, Config.self,
+      Version.self,
     ]
   )
 

@@ -32,13 +32,6 @@ import Testing
     #expect(mute.status == 74)
   }
 
-  @Test func `whose input is closed says that it cannot read it`() throws {
-    let run = try BuiltBinary.run(
-      ["decode", "sina-quotes", "-"], under: BuiltBinary.Conditions(closed: [0]))
-    #expect(run.status == 66, "\(run.errors)")
-    #expect(run.errors == "candled: cannot read standard input: Bad file descriptor\n")
-  }
-
   @Test func `that records needs none of the three descriptors`() throws {
     let whole = try record()
     for closed in [[2], [1, 2], [0, 1, 2]] as [[Int32]] {

@@ -18,13 +18,18 @@ struct CollectedResponseTests {
     }
   }
 
-  private func lines(_ path: String, _ status: Int = 200) throws -> (
-    lines: [String], isRefused: Bool
-  ) {
+  private func lines(
+    _ path: String, _ status: Int = 200, timeframe: Timeframe = .minute1
+  ) throws -> ResponseLines {
     try body("alpaca/\(path)").withUnsafeBytes {
-      AlpacaBarsJSON.write(body: $0, status: status, timeframe: nil, symbol: nil)
+      ResponseLines.alpacaBars(
+        $0, status: status, timeframe: timeframe, requested: Self.symbols)
     }
   }
+
+  private static let symbols = [
+    "AAPL", "MSFT", "AMZN", "GE", "NVDA", "BTC/USD", "ETH/USD", "BCH/USD", "LTC/USD",
+  ]
 
   @Test(arguments: [
     ("mairui__hslt_list_legacy_bare.json", ["sz000001 平安银行", "sz300418 昆仑万维"]),
@@ -57,45 +62,53 @@ struct CollectedResponseTests {
   }
 
   @Test(arguments: [
-    ("alpaca_docs_faq__bars_single_iex_1day.json", 1), ("alpaca_docs_openapi__bars_multi.json", 1),
-    ("alpaca_docs_faq__bars_single_sip_1day.json", 1), ("alpaca_docs_openapi__bars_single.json", 1),
-    ("alpaca_docs_openapi__latest_bars.json", 2), ("alpaca_go__DefaultDo_1.json", 1),
-    ("alpaca_go__DefaultDo_Retry_1.json", 1), ("alpaca_go__DefaultDo_Timeout_1.json", 1),
-    ("alpaca_go__GetBars_1.json", 5), ("alpaca_go__GetBars_Adjustment_1.json", 2),
-    ("alpaca_go__LatestBar_1.json", 1), ("alpaca_go__LatestBar_Currency_1.json", 1),
-    ("alpaca_go__LatestBar_Currency_2.json", 1), ("alpaca_go__LatestBar_Feed_1.json", 1),
-    ("alpaca_go__LatestBar_Feed_2.json", 1), ("alpaca_go__LatestBars_1.json", 2),
-    ("alpaca_live__empty_200_unknown_symbol_holiday_or_prehistory.json", 0),
-    ("alpaca_live__nvda_1day_split_split.json", 16), ("alpaca_py_stock__get_bars.json", 2),
-    ("alpaca_live__multi_1min_walk_page1.ABRIDGED.json", 11),
-    ("alpaca_py_stock__get_bars_multi_empty_response.json", 0),
-    ("alpaca_py_stock__get_bars_single_empty_response.json", 0),
-    ("alpaca_py_stock__multi_stock_latest_bar.json", 2),
-    ("alpaca_py_stock__stock_latest_bar.json", 1),
-    ("alpaca_py_stock__stock_latest_bar_multi_empty_response.json", 0),
-    ("alpaca_go__GetCryptoBars_1.json", 11), ("alpaca_go__GetCryptoMultiBars_1.json", 12),
-    ("alpaca_go__LatestCryptoBar_1.json", 1), ("alpaca_go__LatestCryptoBars_1.json", 3),
-    ("alpaca_go__LatestCryptoPerpBar_1.json", 1), ("alpaca_py_crypto__crypto_latest_bar.json", 1),
-    ("alpaca_py_crypto__get_crypto_bars.json", 2),
+    ("alpaca_docs_openapi__bars_multi.json", Timeframe.minute1, 1),
+    ("alpaca_go__GetBars_1.json", .minute1, 5),
+    ("alpaca_go__GetBars_Adjustment_1.json", .day1, 2),
+    ("alpaca_live__empty_200_unknown_symbol_holiday_or_prehistory.json", .minute1, 0),
+    ("alpaca_live__nvda_1day_split_split.json", .day1, 16),
+    ("alpaca_py_stock__get_bars.json", .day1, 2),
+    ("alpaca_live__multi_1min_walk_page1.ABRIDGED.json", .minute1, 11),
+    ("alpaca_py_stock__get_bars_multi_empty_response.json", .minute1, 0),
+    ("alpaca_go__GetCryptoBars_1.json", .minute1, 11),
+    ("alpaca_go__GetCryptoMultiBars_1.json", .minute1, 12),
   ])
-  func `every bar that was served is read`(_ name: String, _ count: Int) throws {
-    let (lines, isRefused) = try lines(name)
-    #expect(!isRefused)
-    #expect(lines.count - 1 == count)
-    #expect(lines.allSatisfy { !$0.contains("rejected") })
+  func `every bar that was served is read`(
+    _ name: String, _ timeframe: Timeframe, _ count: Int
+  ) throws {
+    let printed = try lines(name, timeframe: timeframe)
+    #expect(!printed.isRefused)
+    #expect(printed.lines.count - 1 == count)
+    #expect(printed.lines.allSatisfy { !$0.contains("rejected") })
   }
 
   @Test(arguments: [
-    ("alpaca_docs_faq__bars_single_sip_1day.json", #""closed_at":"2023-09-30T04:00:00Z""#),
-    ("alpaca_go__GetBars_1.json", #""timeframe":"1m","opened_at":"2021-10-15T16:15:00Z""#),
-    ("alpaca_go__GetBars_1.json", #""open":"3379.5241","high":"3383.24","low":"3376.49","#),
-    ("alpaca_go__GetBars_1.json", #""turnover":null,"trades":5544,"vwap":"3379.638266"}"#),
-    ("alpaca_live__multi_1min_walk_page1.ABRIDGED.json", #"{"next_page_token":"TVNGVHxNfD"#),
-    ("alpaca_live__nvda_1day_split_split.json", #"{"next_page_token":null}"#),
-    ("alpaca_py_stock__get_bars.json", #""timeframe":"1d","opened_at":"2022-02-01T05:00:00Z""#),
+    (
+      "alpaca_go__GetBars_1.json", Timeframe.minute1,
+      #""timeframe":"1m","opened_at":"2021-10-15T16:15:00Z""#
+    ),
+    (
+      "alpaca_go__GetBars_1.json", .minute1,
+      #""open":"3379.5241","high":"3383.24","low":"3376.49","#
+    ),
+    (
+      "alpaca_go__GetBars_1.json", .minute1,
+      #""turnover":null,"trades":5544,"vwap":"3379.638266"}"#
+    ),
+    (
+      "alpaca_live__multi_1min_walk_page1.ABRIDGED.json", .minute1,
+      #"{"next_page_token":"TVNGVHxNfD"#
+    ),
+    ("alpaca_live__nvda_1day_split_split.json", .day1, #"{"next_page_token":null}"#),
+    (
+      "alpaca_py_stock__get_bars.json", .day1,
+      #""timeframe":"1d","opened_at":"2022-02-01T05:00:00Z""#
+    ),
   ])
-  func `bars are printed with their length and every digit`(_ name: String, _ text: String) throws {
-    #expect(try lines(name).lines.contains { $0.contains(text) })
+  func `bars are printed with their length and every digit`(
+    _ name: String, _ timeframe: Timeframe, _ text: String
+  ) throws {
+    #expect(try lines(name, timeframe: timeframe).lines.contains { $0.contains(text) })
   }
 
   @Test(arguments: [
@@ -126,10 +139,10 @@ struct CollectedResponseTests {
   func `what is no page of bars has its class`(
     _ name: String, _ status: Int, _ outcome: String
   ) throws {
-    let (lines, isRefused) = try lines(name, status)
-    #expect(isRefused)
-    #expect(lines.count == 1)
-    #expect(lines[0].hasPrefix(#"{"outcome":"\#(outcome)","#))
+    let printed = try lines(name, status)
+    #expect(printed.isRefused)
+    #expect(printed.lines.count == 1)
+    #expect(printed.lines[0].hasPrefix(#"{"outcome":"\#(outcome)","#))
   }
 
   @Test(arguments: [

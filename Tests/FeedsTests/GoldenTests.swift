@@ -3,11 +3,11 @@ import Testing
 
 @testable import Feeds
 
-/// Bodies of quotes in, the lines `candled decode` prints out. `CANDLED_RECORD=1 swift test
+/// Bodies of quotes in, what is decoded of them out. `CANDLED_RECORD=1 swift test
 /// --filter GoldenTests` writes the golden files anew: read the difference before committing it.
 @Suite struct GoldenTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    var source: any SourceDefinition = Sina()
+    var isTencents = false
     let fixture: String
     var status = 200
     var isRefused = false
@@ -33,26 +33,34 @@ import Testing
     [
       "stocks", "separated", "funds", "indexes", "states", "auction", "limits", "counts", "cut",
       "bad-rows", "other",
-    ].map { Case(source: Tencent(), fixture: "tencent-\($0).gb18030.txt") }
+    ].map { Case(isTencents: true, fixture: "tencent-\($0).gb18030.txt") }
     + [
-      Case(source: Tencent(), fixture: "tencent-stocks.utf8.txt"),
-      Case(source: Tencent(), fixture: "tencent-none-match.txt", isRefused: true),
-      Case(source: Tencent(), fixture: "tencent-stocks.gb18030.txt", status: 500, isRefused: true),
+      Case(isTencents: true, fixture: "tencent-stocks.utf8.txt"),
+      Case(isTencents: true, fixture: "tencent-none-match.txt", isRefused: true),
+      Case(isTencents: true, fixture: "tencent-stocks.gb18030.txt", status: 500, isRefused: true),
     ]
 
   @Test(arguments: cases + tencent)
   func `a body prints what its golden file holds`(_ golden: Case) throws {
     let body = try Files.fixture(golden.fixture)
-    let sample = try #require(golden.source.samples.first { $0.name == "quotes" })
-    let (lines, isRefused) = body.withUnsafeBytes { sample.write($0, golden.status, .init()) }
-    #expect(isRefused == golden.isRefused)
-    let text = lines.map { $0 + "\n" }.joined()
+    let printed = body.withUnsafeBytes { body in
+      ResponseLines.quotes(showsLimits: golden.isTencents) { printer in
+        if golden.isTencents {
+          var decoder = TencentQuoteDecoder()
+          return decoder.decode(body, status: golden.status, into: &printer)
+        }
+        var decoder = SinaQuoteDecoder()
+        return decoder.decode(body, status: golden.status, into: &printer)
+      }
+    }
+    #expect(printed.isRefused == golden.isRefused)
+    let text = printed.lines.map { $0 + "\n" }.joined()
     if getenv("CANDLED_RECORD") != nil {
       #expect(Files.write(text, to: golden.golden))
       return
     }
     let expected = Files.read(golden.golden).map { String(decoding: $0, as: UTF8.self) }
     let expectedLines = expected?.split(separator: "\n").map(String.init)
-    #expect(lines == expectedLines)
+    #expect(printed.lines == expectedLines)
   }
 }

@@ -15,7 +15,7 @@ import Testing
 
   private static func cases() -> [Case] {
     let day = TradingDay(daysSince1970: 20_699)
-    let bars = ["alpaca-multi", "alpaca-single-days", "alpaca-latest", "alpaca-faults"]
+    let bars = ["alpaca-multi", "alpaca-days", "alpaca-faults"]
     let query = FeedRequest(
       ofAnySource: "bars iex 1m 2026-09-03T13:30:00Z 2026-09-04T13:30:00Z OAKX,PINE.B")
     return ["mairui-bare", "mairui-suffixed", "mairui-faults"].map {

@@ -1,15 +1,14 @@
-import Feeds
 import Glibc
 import Market
 import Testing
 
-/// Answers of Mairui and Alpaca in, the lines `candled decode` prints out. `CANDLED_RECORD=1 swift
-/// test --filter ResponseGoldenTests` writes the golden files anew: read the difference before
+/// Answers of Mairui and Alpaca in, what is decoded of them out. `CANDLED_RECORD=1 swift test
+/// --filter ResponseGoldenTests` writes the golden files anew: read the difference before
 /// committing it.
 @Suite struct ResponseGoldenTests {
   enum Kind: Sendable {
     case mairuiList
-    case alpacaBars(Timeframe?)
+    case alpacaBars(Timeframe)
   }
 
   struct Case: Sendable, CustomTestStringConvertible {
@@ -24,7 +23,8 @@ import Testing
       let tail =
         switch kind {
         case .mairuiList: "mairui-list"
-        case .alpacaBars(let timeframe): timeframe.map { "alpaca-bars.\($0.name)" } ?? "alpaca-bars"
+        case .alpacaBars(.minute1): "alpaca-bars"
+        case .alpacaBars(let timeframe): "alpaca-bars.\(timeframe.name)"
         }
       return "\(Files.golden)/\(fixture).\(tail).\(status).jsonl"
     }
@@ -46,11 +46,10 @@ import Testing
 
   static let bars =
     [
-      ("alpaca-multi.json", nil), ("alpaca-multi.json", .minute5),
-      ("alpaca-single-days.json", nil), ("alpaca-single-days.json", .week1),
-      ("alpaca-single-days.json", .month1), ("alpaca-latest.json", nil),
-      ("alpaca-faults.json", nil), ("alpaca-empty.json", nil), ("alpaca-null.json", nil),
-      ("alpaca-absent.json", nil),
+      ("alpaca-multi.json", Timeframe.minute1), ("alpaca-multi.json", .minute5),
+      ("alpaca-days.json", .day1), ("alpaca-days.json", .week1), ("alpaca-days.json", .month1),
+      ("alpaca-faults.json", .minute1), ("alpaca-empty.json", .minute1),
+      ("alpaca-null.json", .minute1), ("alpaca-absent.json", .minute1),
     ].map { Case(fixture: $0.0, kind: .alpacaBars($0.1)) }
     + [
       ("alpaca-cut.json", 200), ("alpaca-snapshot.json", 200), ("page.html", 401),
@@ -58,21 +57,21 @@ import Testing
       ("alpaca-end-before-start.json", 400), ("alpaca-recent-sip.json", 403),
       ("alpaca-recent-code.json", 403), ("alpaca-forbidden.json", 403),
       ("alpaca-too-many.json", 429), ("alpaca-internal.json", 500), ("alpaca-multi.json", 500),
-    ].map { Case(fixture: $0.0, kind: .alpacaBars(nil), status: $0.1, isRefused: true) }
+    ].map { Case(fixture: $0.0, kind: .alpacaBars(.minute1), status: $0.1, isRefused: true) }
 
   @Test(arguments: lists + bars)
   func `an answer prints what its golden file holds`(_ golden: Case) throws {
     let body = try Files.fixture(golden.fixture)
-    let (lines, isRefused) = body.withUnsafeBytes { body in
+    let printed = body.withUnsafeBytes { body in
       switch golden.kind {
-      case .mairuiList: MairuiListJSON.write(body: body, status: golden.status)
+      case .mairuiList: ResponseLines.mairuiList(body, status: golden.status)
       case .alpacaBars(let timeframe):
-        AlpacaBarsJSON.write(
-          body: body, status: golden.status, timeframe: timeframe, symbol: nil)
+        ResponseLines.alpacaBars(
+          body, status: golden.status, timeframe: timeframe, requested: ["OAKX", "PINE.B"])
       }
     }
-    #expect(isRefused == golden.isRefused)
-    let text = lines.map { $0 + "\n" }.joined()
+    #expect(printed.isRefused == golden.isRefused)
+    let text = printed.lines.map { $0 + "\n" }.joined()
     if getenv("CANDLED_RECORD") != nil {
       #expect(Files.write(text, to: golden.golden))
       return

@@ -1,9 +1,8 @@
-import Feeds
 import Glibc
 import Market
 import Testing
 
-/// Bodies in, the lines `candled decode sina-kline` prints out. `CANDLED_RECORD=1 swift test
+/// Bodies in, what is decoded of them out. `CANDLED_RECORD=1 swift test
 /// --filter SinaKlineGoldenTests` writes the golden files anew: read the difference first.
 @Suite struct SinaKlineGoldenTests {
   struct Case: Sendable, CustomTestStringConvertible {
@@ -33,11 +32,12 @@ import Testing
   func `a K-line prints what its golden file holds`(_ golden: Case) throws {
     let symbol = try #require(Symbol("sz000002"))
     let body = try Files.fixture(golden.fixture)
-    let (lines, isRefused) = body.withUnsafeBytes {
-      SinaKlineJSON.write(
-        body: $0, status: golden.status, symbol: symbol, timeframe: golden.timeframe)
+    let printed = body.withUnsafeBytes {
+      ResponseLines.kline(
+        $0, status: golden.status, symbol: symbol, timeframe: golden.timeframe)
     }
-    #expect(isRefused == golden.isRefused)
+    let lines = printed.lines
+    #expect(printed.isRefused == golden.isRefused)
     if getenv("CANDLED_RECORD") != nil {
       #expect(Files.write(lines.map { $0 + "\n" }.joined(), to: golden.golden))
       return

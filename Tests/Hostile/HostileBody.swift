@@ -58,12 +58,12 @@ package struct HostileBody: Sendable {
     (
       bars,
       [
-        "alpaca-multi.json", "alpaca-latest.json", "alpaca-faults.json", "alpaca-empty.json",
+        "alpaca-multi.json", "alpaca-faults.json", "alpaca-empty.json",
         "alpaca-null.json", "alpaca-absent.json", "alpaca-snapshot.json",
         "alpaca-invalid-symbol.json", "alpaca-recent-sip.json", "alpaca-too-many.json",
       ]
     ),
-    (days, ["alpaca-single-days.json"]),
+    (days, ["alpaca-days.json"]),
     ("calendar us 2026-09-01 2026-12-31", ["alpaca-calendar.json"]),
     ("assets us", ["alpaca-assets.json"]),
   ]

@@ -33,21 +33,6 @@ package struct Alpaca: BarSource, SessionSource, NameSource {
     timeframes: Set(Timeframe.allCases.filter { $0.alpacaName != nil }),
     isRequestable: AlpacaBarsQuery.isRequestable)
 
-  package var samples: [ResponseSample] {
-    [
-      ResponseSample(
-        "bars", symbol: .optional, timeframe: .optional,
-        examples: [
-          "page.json --timeframe 15m": "a page of bars, and the token of the next; without "
-            + "--timeframe days if all bars start at a New York midnight, and minutes otherwise"
-        ]
-      ) { body, status, context in
-        AlpacaBarsJSON.write(
-          body: body, status: status, timeframe: context.timeframe, symbol: context.symbol)
-      }
-    ]
-  }
-
   package let hosts: [HostSetting] = [
     .one(AlpacaSettings.base), .one(AlpacaSettings.tradingBase),
   ]

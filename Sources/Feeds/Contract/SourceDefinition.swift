@@ -31,8 +31,6 @@ package protocol SourceDefinition: Sendable {
   var lists: ListsDeclaration? { get }
   /// nil for a source that has no ready-made bars.
   var bars: BarsDeclaration? { get }
-  /// The kinds of its answers that `candled decode` reads.
-  var samples: [ResponseSample] { get }
 
   /// All its hosts but that of live quotes.
   var hosts: [HostSetting] { get }
@@ -47,7 +45,6 @@ extension SourceDefinition {
   package var quotes: QuotesDeclaration? { nil }
   package var lists: ListsDeclaration? { nil }
   package var bars: BarsDeclaration? { nil }
-  package var samples: [ResponseSample] { [] }
 
   package func query(reading words: [Substring], from source: Source) -> FeedQuery? { nil }
 
@@ -234,45 +231,5 @@ package struct BarsRecording: Sendable {
     self.delay = delay
     self.hours = hours
     self.series = series
-  }
-}
-
-/// A kind of answer that `candled decode` reads.
-package struct ResponseSample: Sendable {
-  /// What the answer does not say and the caller must or may.
-  package struct Context: Sendable {
-    package var symbol: Symbol?
-    package var timeframe: Timeframe?
-
-    package init(symbol: Symbol? = nil, timeframe: Timeframe? = nil) {
-      self.symbol = symbol
-      self.timeframe = timeframe
-    }
-  }
-
-  package enum Need: Sendable, Hashable { case none, optional, required }
-
-  /// The name behind the source's: `quotes`.
-  package let name: String
-  package let symbol: Need
-  package let timeframe: Need
-  /// Arguments behind the kind, each with what it does, for the help.
-  package let examples: KeyValuePairs<String, String>
-  /// The lines to print, and whether the answer was refused as a whole.
-  package let write:
-    @Sendable (UnsafeRawBufferPointer, Int, Context) -> (lines: [String], isRefused: Bool)
-
-  package init(
-    _ name: String, symbol: Need = .none, timeframe: Need = .none,
-    examples: KeyValuePairs<String, String>,
-    write:
-      @escaping @Sendable (UnsafeRawBufferPointer, Int, Context)
-      -> (lines: [String], isRefused: Bool)
-  ) {
-    self.name = name
-    self.symbol = symbol
-    self.timeframe = timeframe
-    self.examples = examples
-    self.write = write
   }
 }

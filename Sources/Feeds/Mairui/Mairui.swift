@@ -23,14 +23,6 @@ package struct Mairui: ListSource {
   /// The sample licence answers everything with these (docs/sources/mairui.md#licence).
   private static let sampleRows = [Symbol("sz000001")].compactMap(\.self)
 
-  package var samples: [ResponseSample] {
-    [
-      ResponseSample("list", examples: ["list.json": "a list of instruments"]) { body, status, _ in
-        MairuiListJSON.write(body: body, status: status)
-      }
-    ]
-  }
-
   package let hosts: [HostSetting] = [
     .several(MairuiSettings.bases)
   ]

@@ -30,34 +30,6 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
     timeframes: SinaKline.timeframes,
     isRequestable: SinaHistory.isRequestable)
 
-  package var samples: [ResponseSample] {
-    [
-      ResponseSample(
-        "quotes",
-        examples: [
-          "body.txt": "decode a saved response",
-          "- --status 403 < body.txt": "decode a response that came with HTTP status 403",
-          "body.txt | jq -r .symbol": "the symbols in it",
-        ]
-      ) { body, status, _ in
-        QuotesJSON.write { printer in
-          var decoder = SinaQuoteDecoder()
-          return decoder.decode(body, status: status, into: &printer)
-        }
-      },
-      ResponseSample(
-        "kline", symbol: .required, timeframe: .required,
-        examples: ["body.txt --symbol sh600519 --timeframe 1m": "the minutes of one instrument"]
-      ) { body, status, context in
-        guard let symbol = context.symbol, let timeframe = context.timeframe else {
-          preconditionFailure("symbol and timeframe are required")
-        }
-        return SinaKlineJSON.write(
-          body: body, status: status, symbol: symbol, timeframe: timeframe)
-      },
-    ]
-  }
-
   package let hosts: [HostSetting] = [
     .one(SinaSettings.historyBase), .one(SinaSettings.listBase),
     .one(SinaSettings.referenceBase),

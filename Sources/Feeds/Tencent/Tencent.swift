@@ -21,16 +21,4 @@ package struct Tencent: LiveQuotesSource {
     hasRefreshStamps: true, isRequestable: TencentQuotes.isRequestable,
     kinds: TencentQuotes.kinds, endpoint: TencentQuotes.endpoint,
     makeDecoder: { TencentQuoteDecoder() })
-
-  package var samples: [ResponseSample] {
-    [
-      ResponseSample("quotes", examples: ["body.txt": "decode a saved response"]) {
-        body, status, _ in
-        QuotesJSON.write(showsLimits: true) { printer in
-          var decoder = TencentQuoteDecoder()
-          return decoder.decode(body, status: status, into: &printer)
-        }
-      }
-    ]
-  }
 }

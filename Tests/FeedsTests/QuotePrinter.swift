@@ -1,35 +1,16 @@
-/// What `candled decode` prints of live quotes, whatever the source: one JSON object a record, in
-/// the order of the body.
-///
-/// For support and for tests: everything the decoder said is there, exactly, and nothing else. The
-/// keys and words are a contract; the golden files of the tests hold them.
-
 import Market
 
-enum QuotesJSON {
-  /// The lines to print for one response, and whether it was refused as a whole.
-  /// - Parameters:
-  ///   - showsLimits: for a source that states legal prices or rounds volumes.
-  ///   - decode: hands the records to the printer, in their order.
-  static func write(
-    showsLimits: Bool = false, decode: (inout QuotePrinter) -> QuoteOutcome
-  ) -> (lines: [String], isRefused: Bool) {
-    var printer = QuotePrinter(showsLimits: showsLimits)
-    let outcome = decode(&printer)
-    if case .ok = outcome { return (printer.lines, false) }
-    var line = JSONLine()
-    line.add("outcome", value: outcome.name)
-    return ([line.finished], true)
-  }
-}
+@testable import Feeds
 
-/// Turns each delivered line into JSON.
+/// What golden files hold of live quotes: one JSON object a record, in the order of the body, with
+/// everything that the decoder said and nothing else.
 struct QuotePrinter: QuoteVisitor {
   private(set) var lines: [String] = []
   private let names = GB18030Decoder()
   private let showsLimits: Bool
 
-  fileprivate init(showsLimits: Bool) { self.showsLimits = showsLimits }
+  /// - Parameter showsLimits: for a source that states legal prices or rounds volumes.
+  init(showsLimits: Bool) { self.showsLimits = showsLimits }
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
     var json = JSONLine()
