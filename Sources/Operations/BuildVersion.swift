@@ -16,12 +16,4 @@ package enum BuildVersion {
   #else
     package static let configuration = "release"
   #endif
-
-  #if arch(x86_64)
-    package static let architecture = "x86_64"
-  #elseif arch(arm64)
-    package static let architecture = "aarch64"
-  #else
-    package static let architecture = "other"
-  #endif
 }

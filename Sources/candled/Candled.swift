@@ -31,7 +31,6 @@ struct Candled: AsyncParsableCommand {
     subcommands: [
       Run.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
       Watch.self, Gaps.self, BackfillCommand.self, Replay.self, SchemaCommand.self, Config.self,
-      Version.self,
     ]
   )
 

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [["--help"], ["--version"], ["query", "latest", "--help"], ["version"]])
+  @Test(arguments: [["--help"], ["--version"], ["query", "latest", "--help"]])
   func `whose output is closed claims no success for a text either`(
     _ arguments: [String]
   ) throws {
@@ -73,7 +73,7 @@ import Testing
     }
     // What needs no second thread does its work.
     let version = try BuiltBinary.run(
-      ["version"], under: BuiltBinary.Conditions(launcher: launcher))
+      ["--version"], under: BuiltBinary.Conditions(launcher: launcher))
     #expect(version.status == 0 && !version.output.isEmpty, "\(version.errors)")
   }
 
