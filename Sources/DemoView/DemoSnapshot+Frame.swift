@@ -65,7 +65,7 @@ extension DemoSnapshot {
 
   /// `09:30 ━━━━━━╸──── 11:30  13:00 ────────── 15:00`
   private func dayLine(width: Int) -> StyledLine {
-    let elapsed = Session.tradingSeconds(before: at.shanghaiSecondOfDay)
+    let elapsed = TradingHours.mainlandChina.tradingSeconds(before: at.shanghaiSecondOfDay)
     let half = Session.secondsPerDay / 2
     let columns = max((width - 32) / 2, 0)
     var line = StyledLine(" " + ClockText.minute(Session.morningOpen) + " ", style: .label)

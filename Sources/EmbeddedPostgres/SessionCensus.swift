@@ -17,30 +17,12 @@ package struct SessionCensus: Sendable, Hashable {
     /// Its transaction has a number: it changes something. Each savepoint in which it does so has a
     /// number too, and with it an entry of the lock table of all.
     package var hasTransactionID: Bool
-
-    package init(
-      process: Int32, role: String, application: String, connectedAt: Timestamp,
-      statementAt: Timestamp?, isWriting: Bool, hasTransactionID: Bool
-    ) {
-      self.process = process
-      self.role = role
-      self.application = application
-      self.connectedAt = connectedAt
-      self.statementAt = statementAt
-      self.isWriting = isWriting
-      self.hasTransactionID = hasTransactionID
-    }
   }
 
   /// Connections that are left for others than the superuser.
   package var free: Int
   /// Youngest first.
   package var readers: [Reader]
-
-  package init(free: Int, readers: [Reader]) {
-    self.free = free
-    self.readers = readers
-  }
 }
 
 /// Takes the census, and ends sessions, over one connection that is made again when it is lost.

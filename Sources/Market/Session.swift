@@ -18,23 +18,4 @@ public enum Session {
   public static let minutesPerDay = 240
   /// Seconds of continuous trading and closing auction in a day.
   public static let secondsPerDay = 14_400
-
-  /// The minute a trade stamped `secondOfDay` belongs to, left-open and right-closed.
-  public static func minute(of secondOfDay: Int) -> Int {
-    TradingHours.mainlandChina.minute(of: secondOfDay)
-  }
-
-  /// When minute 0…239 opens, seconds since Shanghai midnight. It closes 60 s later.
-  public static func opening(ofMinute minute: Int) -> Int {
-    TradingHours.mainlandChina.opening(ofMinute: minute)
-  }
-
-  /// When minute 0…239 closes, seconds since Shanghai midnight.
-  public static func closing(ofMinute minute: Int) -> Int { opening(ofMinute: minute) + 60 }
-
-  /// Seconds of trading that lie behind a wall clock: 0 before the open, 7200 over lunch, 14400
-  /// after the close. Outages and freshness are measured on this axis.
-  public static func tradingSeconds(before secondOfDay: Int) -> Int {
-    TradingHours.mainlandChina.tradingSeconds(before: secondOfDay)
-  }
 }

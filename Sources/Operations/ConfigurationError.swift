@@ -12,16 +12,6 @@ package struct ConfigurationProblem: Sendable, Hashable {
   package var sentence: String
   /// The known name nearest to an unknown one.
   package var nearest: String?
-
-  init(
-    origin: String, line: Int? = nil, key: String?, sentence: String, nearest: String? = nil
-  ) {
-    self.origin = origin
-    self.line = line
-    self.key = key
-    self.sentence = sentence
-    self.nearest = nearest
-  }
 }
 
 extension ConfigurationProblem: CustomStringConvertible {

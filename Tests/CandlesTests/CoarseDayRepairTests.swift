@@ -1,5 +1,6 @@
 import Candles
 import Market
+import TestSupport
 import Testing
 
 /// Days with rounded totals, held against bars.

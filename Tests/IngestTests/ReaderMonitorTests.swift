@@ -1,5 +1,4 @@
 import Commits
-import EmbeddedPostgres
 import Logging
 import Market
 import Operations
@@ -7,6 +6,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import EmbeddedPostgres
 @testable import Ingest
 @testable import Postgres
 @testable import Store

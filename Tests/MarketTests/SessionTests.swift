@@ -1,4 +1,5 @@
 import Market
+import TestSupport
 import Testing
 
 @Suite struct SessionTests {

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Ledgers
 import Market
 import TestExchange
+import TestSupport
 
 /// Holds a stored month against the plan of its troubles and the simulator's two ledgers.
 struct MonthVerifier {

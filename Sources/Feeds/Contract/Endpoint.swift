@@ -15,12 +15,6 @@ package struct Endpoint: Sendable, Hashable {
     package let name: String
     package let value: String
   }
-
-  package init(route: String, path: String, headers: [Header]) {
-    self.route = route
-    self.path = path
-    self.headers = headers
-  }
 }
 
 extension Endpoint.Header: CustomStringConvertible, CustomDebugStringConvertible,

@@ -101,19 +101,9 @@ package struct CredentialDeclaration: Sendable {
   package let words: Int
   /// The setting with the requests that each key has a day; the file then holds as many keys as
   /// one likes, a line each. nil: the file holds one key.
-  package let requestsPerDay: Setting<Int>?
+  package var requestsPerDay: Setting<Int>?
   /// What the keys are called in sentences: `licence`.
-  package let noun: String
-
-  package init(
-    file: Setting<String?>, words: Int, requestsPerDay: Setting<Int>? = nil,
-    noun: String = "key"
-  ) {
-    self.file = file
-    self.words = words
-    self.requestsPerDay = requestsPerDay
-    self.noun = noun
-  }
+  package var noun = "key"
 }
 
 /// How a source wants to be asked.
@@ -125,15 +115,6 @@ package struct RequestPace: Sendable {
   /// How many may go out at once.
   package let burst: Int
   package let inFlightMax: Int
-
-  package init(
-    requestsPerMinute: Setting<Int>?, requestsPerMinuteMax: Int, burst: Int, inFlightMax: Int
-  ) {
-    self.requestsPerMinute = requestsPerMinute
-    self.requestsPerMinuteMax = requestsPerMinuteMax
-    self.burst = burst
-    self.inFlightMax = inFlightMax
-  }
 }
 
 /// Live quotes: a whole market in a few answers, every few seconds.
@@ -146,71 +127,34 @@ package struct QuotesDeclaration: Sendable {
   package let bodyBytesMax: Int
   /// Whether a line is stamped when it is written, and not when its instrument last changed: a new
   /// stamp alone then says nothing new.
-  package let hasRefreshStamps: Bool
+  package var hasRefreshStamps = false
   package let isRequestable: @Sendable (Symbol) -> Bool
   /// What is requestable, where that is not all of the market: what is not is served by the other
   /// live sources alone.
-  package let kinds: [InstrumentKind: Set<Exchange>]?
+  package var kinds: [InstrumentKind: Set<Exchange>]?
   /// Asks for symbols, in their order; the moment goes against caches between here and there.
   package let endpoint: @Sendable ([Symbol], Timestamp) -> Endpoint
   package let makeDecoder: @Sendable () -> any QuoteDecoder
-
-  package init(
-    base: Setting<String>, batchSymbols: Setting<Int>, requestsPerMinute: Setting<Int>,
-    referenceSymbol: Symbol, bodyBytesMax: Int, hasRefreshStamps: Bool = false,
-    isRequestable: @escaping @Sendable (Symbol) -> Bool,
-    kinds: [InstrumentKind: Set<Exchange>]? = nil,
-    endpoint: @escaping @Sendable ([Symbol], Timestamp) -> Endpoint,
-    makeDecoder: @escaping @Sendable () -> any QuoteDecoder
-  ) {
-    self.base = base
-    self.batchSymbols = batchSymbols
-    self.requestsPerMinute = requestsPerMinute
-    self.referenceSymbol = referenceSymbol
-    self.bodyBytesMax = bodyBytesMax
-    self.hasRefreshStamps = hasRefreshStamps
-    self.isRequestable = isRequestable
-    self.kinds = kinds
-    self.endpoint = endpoint
-    self.makeDecoder = makeDecoder
-  }
 }
 
 /// Lists of the instruments of a market.
 package struct ListsDeclaration: Sendable {
   package let parts: [ListPart]
   /// Rows of a full page; nil for lists that come in one answer.
-  package let pageRows: Int?
+  package var pageRows: Int?
   /// What a key for trials is answered with in place of any list.
-  package let sampleRows: [Symbol]
-
-  package init(parts: [ListPart], pageRows: Int? = nil, sampleRows: [Symbol] = []) {
-    self.parts = parts
-    self.pageRows = pageRows
-    self.sampleRows = sampleRows
-  }
+  package var sampleRows: [Symbol] = []
 }
 
 /// Ready-made bars, and how they are asked for.
 package struct BarsDeclaration: Sendable {
   package let form: BarsForm
   /// What is recorded of bars in stretches of time.
-  package let recording: BarsRecording?
+  package var recording: BarsRecording?
   /// Whether it also has factors for adjusted prices.
-  package let hasFactors: Bool
+  package var hasFactors = false
   package let timeframes: Set<Timeframe>
   package let isRequestable: @Sendable (Symbol) -> Bool
-
-  package init(
-    form: BarsForm, recording: BarsRecording? = nil, hasFactors: Bool = false,
-    timeframes: Set<Timeframe>, isRequestable: @escaping @Sendable (Symbol) -> Bool
-  ) {
-    self.form = form
-    self.recording = recording
-    self.hasFactors = hasFactors
-    self.timeframes = timeframes
-    self.isRequestable = isRequestable
-  }
 }
 
 /// Which bars are recorded while they come about.
@@ -222,14 +166,4 @@ package struct BarsRecording: Sendable {
   package let hours: SessionHours
   /// Which of the source's series.
   package let series: @Sendable (any SettingValues) -> Source
-
-  package init(
-    symbols: Setting<[Symbol]>, delay: Setting<Duration>, hours: SessionHours,
-    series: @escaping @Sendable (any SettingValues) -> Source
-  ) {
-    self.symbols = symbols
-    self.delay = delay
-    self.hours = hours
-    self.series = series
-  }
 }

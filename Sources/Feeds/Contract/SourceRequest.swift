@@ -12,32 +12,14 @@ package struct SourceRequest: Sendable {
   /// The line that the journal keeps. The spelling is on disk: a word may be added, none may change
   /// its meaning.
   package let text: @Sendable () -> String
-  package let bodyBytesMax: Int
+  /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
+  package var bodyBytesMax = 4 << 20
   package let endpoint: @Sendable (FeedCredentials?) -> Endpoint
   /// Of a body as received, content encoding undone; of the HTTP status, where the body has the
   /// last word if it says anything; of the calendar as far as it is known: a bar of a day beyond it
   /// is refused.
   package let decode:
     @Sendable (UnsafeRawBufferPointer, Int, TradingCalendar) throws(FeedRefusal) -> FeedResponse
-
-  /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
-  package static let bodyBytesMaxDefault = 4 << 20
-
-  package init(
-    hosts: HostSetting, journalKey: String, text: @escaping @Sendable () -> String,
-    bodyBytesMax: Int = SourceRequest.bodyBytesMaxDefault,
-    endpoint: @escaping @Sendable (FeedCredentials?) -> Endpoint,
-    decode:
-      @escaping @Sendable (UnsafeRawBufferPointer, Int, TradingCalendar) throws(FeedRefusal)
-      -> FeedResponse
-  ) {
-    self.hosts = hosts
-    self.journalKey = journalKey
-    self.text = text
-    self.bodyBytesMax = bodyBytesMax
-    self.endpoint = endpoint
-    self.decode = decode
-  }
 }
 
 /// It has bars of many symbols in a stretch of time, page by page.
