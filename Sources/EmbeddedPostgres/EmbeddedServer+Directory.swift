@@ -3,6 +3,7 @@
 
 import Glibc
 import Market
+import Platform
 import Postgres
 
 extension EmbeddedServer {
@@ -103,15 +104,8 @@ extension EmbeddedServer {
   }
 
   private func firstUnknownFile() throws(EmbeddedServerError) -> String? {
-    guard let stream = opendir(directory) else { throw unusable("read", errno: errno) }
-    defer { closedir(stream) }
-    while let item = readdir(stream) {
-      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != "..", !Self.ownNames.contains(name) { return name }
-    }
-    return nil
+    guard let names = Folder.names(in: directory) else { throw unusable("read", errno: errno) }
+    return names.first { !Self.ownNames.contains($0) }
   }
 
   private func own(_ folder: String, for user: ServerUser) throws(EmbeddedServerError) {

@@ -3,12 +3,12 @@
 /// process is thus never adopted and, above all, never signalled.
 
 import Glibc
+import Platform
 
 extension EmbeddedServer {
   /// A shutdown checkpoint writes out what is dirty of shared_buffers, and clients get to end.
   static let stopSecondsMax = 60
   private static let pollMicroseconds: useconds_t = 5000
-  private static let smallFileBytesMax = 8192
 
   struct Postmaster {
     let identifier: pid_t
@@ -20,7 +20,7 @@ extension EmbeddedServer {
     init?(_ identifier: pid_t, of data: String) {
       self.identifier = identifier
       // A zombie has no command line left.
-      let arguments = contents(of: "/proc/\(identifier)/cmdline").split(
+      let arguments = SmallFile.text(of: "/proc/\(identifier)/cmdline").split(
         separator: "\0", omittingEmptySubsequences: false)
       guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count,
         isSameFile(String(arguments[flag + 1]), as: data)
@@ -37,12 +37,12 @@ extension EmbeddedServer {
     }
 
     static func isZombie(_ identifier: pid_t) -> Bool {
-      contents(of: "/proc/\(identifier)/stat").contains("(postgres) Z ")
+      SmallFile.text(of: "/proc/\(identifier)/stat").contains("(postgres) Z ")
     }
   }
 
   var postmaster: Postmaster? {
-    let first = contents(of: dataDirectory + "/postmaster.pid").split(separator: "\n").first
+    let first = SmallFile.text(of: dataDirectory + "/postmaster.pid").split(separator: "\n").first
     guard let identifier = first.flatMap({ pid_t($0) }), identifier > 0 else { return nil }
     if let running = Postmaster(identifier, of: dataDirectory) { return running }
     collect(identifier)
@@ -77,20 +77,6 @@ extension EmbeddedServer {
   }
 
   static func pause() { usleep(pollMicroseconds) }
-
-  fileprivate static func smallFile(_ path: String) -> [UInt8] {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return [] }
-    defer { close(file) }
-    var buffer = [UInt8](repeating: 0, count: smallFileBytesMax)
-    let count = read(file, &buffer, buffer.count)
-    return Array(buffer.prefix(max(count, 0)))
-  }
-}
-
-/// Empty when it cannot be read.
-private func contents(of path: String) -> String {
-  String(decoding: EmbeddedServer.smallFile(path), as: UTF8.self)
 }
 
 private func isSameFile(_ one: String, as other: String) -> Bool {

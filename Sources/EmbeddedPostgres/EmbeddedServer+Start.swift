@@ -2,6 +2,7 @@
 
 import CPostgres
 import Glibc
+import Platform
 
 extension EmbeddedServer {
   /// A server with nothing to recover answers within a second; this is a machine in distress.
@@ -103,12 +104,7 @@ extension EmbeddedServer {
 
   /// The version that wrote the data, nil without data.
   private var clusterMajor: Int? {
-    guard let file = fopen(dataDirectory + "/PG_VERSION", "re") else { return nil }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 16)
-    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
-    return Int(
-      String(decoding: line.map(UInt8.init(bitPattern:)).prefix { $0 > 32 }, as: UTF8.self))
+    Int(SmallFile.text(of: dataDirectory + "/PG_VERSION").prefix { !$0.isWhitespace })
   }
 
   private func install(_ fresh: String) throws(EmbeddedServerError) {

@@ -3,6 +3,7 @@
 /// the version is part of the value.
 
 import Glibc
+import Platform
 
 package struct ServerBinaries: Sendable, Hashable {
   /// The oldest release with all that the schema and the settings use.
@@ -34,7 +35,7 @@ package struct ServerBinaries: Sendable, Hashable {
   }
 
   private static func debian() -> [ServerBinaries] {
-    names(in: debianFolder).compactMap { name in
+    (Folder.names(in: debianFolder) ?? []).compactMap { name in
       guard let major = Int(name), major >= majorMin else { return nil }
       let binaries = ServerBinaries(directory: "\(debianFolder)/\(name)/bin", major: major)
       return binaries.isComplete ? binaries : nil
@@ -67,18 +68,5 @@ package struct ServerBinaries: Sendable, Hashable {
   private static func searchPath() -> [String] {
     guard let path = getenv("PATH") else { return [] }
     return String(cString: path).split(separator: ":").map(String.init).filter { $0.first == "/" }
-  }
-
-  private static func names(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var found: [String] = []
-    while let item = readdir(stream) {
-      found.append(
-        withUnsafeBytes(of: &item.pointee.d_name) { bytes in
-          String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        })
-    }
-    return found
   }
 }

@@ -4,6 +4,7 @@
 import CLinux
 import Glibc
 import Market
+import Platform
 
 /// One segment file. Its name carries the sequence of its first entry, so the folder's listing is
 /// the index of the journal.
@@ -55,16 +56,12 @@ struct JournalDirectory: Sendable {
   }
 
   func listing() throws(JournalError) -> Listing {
-    guard let stream = opendir(path) else {
+    guard let names = Folder.names(in: path) else {
       if errno == ENOENT { return Listing() }
       throw .systemCall("open the journal folder \(path)", number: errno)
     }
-    defer { closedir(stream) }
     var found = Listing()
-    while let item = readdir(stream) {
-      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in names {
       var status = stat()
       // One that is not there any more was deleted meanwhile.
       guard let first = JournalSegment.first(inName: name), stat(path(of: name), &status) == 0

@@ -4,6 +4,7 @@
 /// a file gets its drop-ins too, or `candled check --config` would not agree with the daemon.
 
 import Glibc
+import Platform
 
 enum DropIns {
   static let folderName = "conf.d"
@@ -19,23 +20,15 @@ enum DropIns {
   }
 
   private static func names(in folder: String) throws(ConfigurationError) -> [String] {
-    guard let stream = opendir(folder) else {
+    guard let found = Folder.names(in: folder) else {
       // ENOTDIR: the main file is no file of a folder, such as /dev/stdin.
       if errno == ENOENT || errno == ENOTDIR { return [] }
       throw unreadable(folder, sentence: "cannot be read: \(String(cString: strerror(errno)))")
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let item = readdir(stream) {
-      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      // Not what an editor or dpkg leaves behind: `.10.toml.swp`, `10.toml~`, `10.toml.dpkg-old`.
-      guard name.hasSuffix(".toml"), !name.hasPrefix(".") else { continue }
-      guard names.count < filesMax else {
-        throw unreadable(folder, sentence: "contains more than \(filesMax) files")
-      }
-      names.append(name)
+    // Not what an editor or dpkg leaves behind: `.10.toml.swp`, `10.toml~`, `10.toml.dpkg-old`.
+    let names = found.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+    guard names.count <= filesMax else {
+      throw unreadable(folder, sentence: "contains more than \(filesMax) files")
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

@@ -21,7 +21,7 @@ package struct ProcessReport: Sendable, Hashable {
     var limit = rlimit()
     getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
     self.init(
-      stat: Self.text(of: "/proc/self/stat"), descriptors: Self.descriptorCount(),
+      stat: SmallFile.text(of: "/proc/self/stat"), descriptors: Self.descriptorCount(),
       limit: Int64(clamping: limit.rlim_cur), bootedAt: Self.bootedAt)
   }
 
@@ -47,17 +47,10 @@ package struct ProcessReport: Sendable, Hashable {
   }
 
   private static let firstFieldAfterName = 3
-  private static let textBytesMax = 1 << 16
 
   /// The one used to look is not counted.
   private static func descriptorCount() -> Int64 {
-    guard let folder = opendir("/proc/self/fd") else { return 0 }
-    defer { closedir(folder) }
-    var count: Int64 = 0
-    while let entry = readdir(folder) {
-      if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 }
-    }
-    return max(count - 1, 0)
+    max(Int64(Folder.names(in: "/proc/self/fd")?.count ?? 0) - 1, 0)
   }
 
   /// Not from /proc/stat: the unit's ProcSubset=pid leaves none. Once, for a clock that is set
@@ -66,18 +59,4 @@ package struct ProcessReport: Sendable, Hashable {
     guard let awake = SystemClock.nanoseconds(of: CLOCK_BOOTTIME) else { return 0 }
     return SystemClock.realMicroseconds() - awake / 1_000
   }()
-
-  private static func text(of path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    var text: [UInt8] = []
-    var block = [UInt8](repeating: 0, count: 16_384)
-    while text.count < textBytesMax {
-      let count = read(file, &block, block.count)
-      guard count > 0 else { break }
-      text += block.prefix(count)
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
 }
