@@ -37,23 +37,10 @@ struct ConnectionURL {
         passwords.append(parameter.dropFirst(name.count))
       }
     }
-    return passwords.filter { !$0.isEmpty }.flatMap { [String($0), percentDecoded($0)] }
-  }
-}
-
-private func percentDecoded(_ text: Substring) -> String {
-  var output: [UInt8] = []
-  var rest = Array(text.utf8)[...]
-  while let byte = rest.popFirst() {
-    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-    if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(digits, radix: 16) {
-      output.append(value)
-      rest = rest.dropFirst(2)
-    } else {
-      output.append(byte)
+    return passwords.filter { !$0.isEmpty }.flatMap { password in
+      [String(password), String(percentEncoded: password)].compactMap(\.self)
     }
   }
-  return String(decoding: output, as: UTF8.self)
 }
 
 extension Setting where Value == Secret? {

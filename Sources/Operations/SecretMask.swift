@@ -4,6 +4,7 @@
 /// defence: the first is `Secret`.
 
 import FoundationEssentials
+import Market
 import Platform
 
 package final class SecretMask: Sendable {
@@ -25,9 +26,9 @@ package final class SecretMask: Sendable {
   package init() {}
 
   package func register(_ secret: Secret) {
-    let bytes = Array(secret.reveal().utf8)
-    guard bytes.count >= SecretMask.secretBytesMin else { return }
-    let forms = SecretMask.forms(of: bytes)
+    let text = secret.reveal()
+    guard text.utf8.count >= SecretMask.secretBytesMin else { return }
+    let forms = SecretMask.forms(of: text)
     known.withLock { known in
       if known.forms.isSuperset(of: forms) { return }
       known.forms.formUnion(forms)
@@ -87,22 +88,11 @@ package final class SecretMask: Sendable {
     }
   }
 
-  private static func forms(of bytes: [UInt8]) -> [[UInt8]] {
-    var forms = [bytes]
-    forms.append(percentEncoded(bytes, digits: "0123456789ABCDEF"))
-    forms.append(percentEncoded(bytes, digits: "0123456789abcdef"))
-    for before in 0..<3 { forms += base64(bytes, before: before) }
+  private static func forms(of text: String) -> [[UInt8]] {
+    let texts = [text, text.percentEncoded, text.percentEncoded(uppercase: false)]
+    var forms = texts.map { Array($0.utf8) }
+    for before in 0..<3 { forms += base64(forms[0], before: before) }
     return forms.filter { $0.count >= secretBytesMin }
-  }
-
-  private static func percentEncoded(_ bytes: [UInt8], digits: String) -> [UInt8] {
-    let digits = Array(digits.utf8)
-    return bytes.flatMap { byte -> [UInt8] in
-      let isPlain =
-        Character(UnicodeScalar(byte)).isASCIILetterOrDigit || "-._~".utf8.contains(byte)
-      return isPlain
-        ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
   }
 
   /// The characters that depend on `bytes` alone when `before` bytes stand ahead of them, in both
@@ -115,8 +105,4 @@ package final class SecretMask: Sendable {
     let other = [UInt8(ascii: "+"): UInt8(ascii: "-"), UInt8(ascii: "/"): UInt8(ascii: "_")]
     return [text, text.map { other[$0] ?? $0 }]
   }
-}
-
-extension Character {
-  fileprivate var isASCIILetterOrDigit: Bool { isASCII && (isLetter || isNumber) }
 }

@@ -134,7 +134,10 @@ import Testing
     var cache = NameCache()
     let bytes = Array("茅台".utf8)
     let names = [NameCharset.gb18030, .utf8].map { charset in
-      bytes.withUnsafeBytes { cache.name(at: 0, raw: RawName(bytes: $0, charset: charset)) }
+      _ = bytes.withUnsafeBytes {
+        cache.update(at: 0, raw: RawName(bytes: $0, charset: charset))
+      }
+      return cache.name(at: 0)
     }
     #expect(names[0] != names[1])
     #expect(names[1] == "茅台")

@@ -52,8 +52,9 @@ struct QuoteProbe: QuoteVisitor {
     verdict.rows += 1
     let symbol = quote.symbol.description
     verdict.expect(isInside(line) && isInside(name.bytes), "\(symbol): bytes from elsewhere")
-    let text = cache.name(at: 0, raw: name)
-    verdict.expect(text == names.text(of: name), "\(symbol): two names of the same bytes")
+    cache.update(at: 0, raw: name)
+    let isRemembered = cache.name(at: 0) == names.text(of: name)
+    verdict.expect(isRemembered, "\(symbol): two names of the same bytes")
     verdict.expect(
       (0..<86_400).contains(quote.secondOfDay), "\(symbol): second \(quote.secondOfDay)")
     verdict.expect((1...9999).contains(quote.tradingDay.civil.year), "\(symbol): no year")

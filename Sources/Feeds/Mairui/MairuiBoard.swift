@@ -1,5 +1,7 @@
 /// The lists Mairui has of the mainland's stocks, one a board (docs/sources/mairui.md#paths).
 
+import Market
+
 package enum MairuiBoard: String, Sendable, Hashable, CaseIterable {
   /// Shanghai and Shenzhen.
   case hslt

@@ -27,8 +27,7 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
     parts: SinaNode.allCases.map(\.part), pageRows: SinaNode.pageRows)
   package let bars: BarsDeclaration? = BarsDeclaration(
     form: .newest(barsMax: SinaKline.barsMax), hasFactors: true,
-    timeframes: SinaKline.timeframes,
-    isRequestable: SinaHistory.isRequestable)
+    timeframes: SinaKline.timeframes, isRequestable: SinaHistory.isRequestable)
 
   package let hosts: [HostSetting] = [
     .one(SinaSettings.historyBase), .one(SinaSettings.listBase),

@@ -5,9 +5,9 @@
 /// zero. Belongs to one isolation domain, as the decoder inside does.
 
 package struct NameCache {
-  private let decoder: GB18030Decoder
-  private var slots: [Slot]
-  private var names: [String]
+  private let decoder = GB18030Decoder()
+  private var slots: [Slot] = []
+  private var names: [String] = []
 
   /// The raw bytes of a name and their length; longer names are decoded each time.
   private struct Slot {
@@ -19,17 +19,7 @@ package struct NameCache {
     var count: UInt8 = 0
   }
 
-  package init(decoder: GB18030Decoder = GB18030Decoder(), instruments: Int = 0) {
-    self.decoder = decoder
-    slots = Array(repeating: Slot(), count: instruments)
-    names = Array(repeating: "", count: instruments)
-  }
-
-  /// The text of `raw`, which is the name of the instrument at `index`.
-  package mutating func name(at index: Int, raw: RawName) -> String {
-    update(at: index, raw: raw)
-    return names[index]
-  }
+  package init() {}
 
   /// The name last seen at `index`; empty before the first.
   package func name(at index: Int) -> String { index < names.count ? names[index] : "" }

@@ -121,7 +121,7 @@ extension CommandRequest {
   }
 
   private static func request(_ kind: Substring, _ values: WordValues) -> Self? {
-    let description = values["description"].flatMap { WordCoding.decoded(String($0)) }
+    let description = values["description"].flatMap { String(percentEncoded: $0) }
     switch kind {
     case "deposit":
       guard let amount = values.decimal("amount"), let description,
@@ -179,22 +179,5 @@ private enum WordCoding {
 
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-  }
-
-  static func decoded(_ word: String) -> String? {
-    var bytes: [UInt8] = []
-    var rest = Array(word.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
-        guard rest.count >= 2,
-          let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-        else { return nil }
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
   }
 }

@@ -71,10 +71,11 @@ enum NameTarget {
 
   static func take(_ bytes: UnsafeRawBufferPointer) {
     let decoder = GB18030Decoder()
-    var cache = NameCache(decoder: decoder, instruments: 2)
+    var cache = NameCache()
     for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let raw = RawName(bytes: UnsafeRawBufferPointer(rebasing: part), charset: .gb18030)
-      guard cache.name(at: 0, raw: raw) == decoder.text(of: raw) else {
+      cache.update(at: 0, raw: raw)
+      guard cache.name(at: 0) == decoder.text(of: raw) else {
         fatalError("the cache reads another name than was there")
       }
     }
@@ -83,9 +84,8 @@ enum NameTarget {
       let text = decoder.text(of: raw)
       guard text == decoder.text(of: raw) else { fatalError("two readings of one name") }
       guard text.utf8.count <= 3 * GB18030Decoder.nameBytesMax else { fatalError("too long") }
-      guard cache.name(at: 1, raw: raw) == text, cache.name(at: 1) == text else {
-        fatalError("the cache reads another name")
-      }
+      cache.update(at: 1, raw: raw)
+      guard cache.name(at: 1) == text else { fatalError("the cache reads another name") }
     }
   }
 }
