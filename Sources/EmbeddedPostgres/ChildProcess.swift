@@ -119,6 +119,6 @@ enum ChildProcess {
   private static func failure(_ arguments: [String], errno number: Int32) -> EmbeddedServerError {
     let reason = String(cString: strerror(number))
     return EmbeddedServerError(
-      .spawnFailed, sentence: "Cannot run \(arguments[0]): \(reason).", systemError: number)
+      .spawnFailed, sentence: "Cannot run \(arguments[0]): \(reason).")
   }
 }

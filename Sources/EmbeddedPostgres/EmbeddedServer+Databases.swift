@@ -49,8 +49,7 @@ extension EmbeddedServer {
     init(_ server: EmbeddedServer, database: String = "postgres") throws(EmbeddedServerError) {
       directory = server.directory
       let failure = EmbeddedServerError(
-        .startFailed, sentence: "The server of \(directory) accepts no connection.",
-        directory: directory)
+        .startFailed, sentence: "The server of \(directory) accepts no connection.")
       guard let opened = PQconnectdb(server.adminConnectionString(database: database)) else {
         throw failure
       }
@@ -93,7 +92,7 @@ extension EmbeddedServer {
     private func refused() -> EmbeddedServerError {
       EmbeddedServerError(
         .initFailed, sentence: "The server of \(directory) refused a command on a database.",
-        directory: directory, log: message)
+        log: message)
     }
 
     private var message: [String] {

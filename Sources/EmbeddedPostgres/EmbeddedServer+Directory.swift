@@ -37,8 +37,7 @@ extension EmbeddedServer {
         .directoryUnusable,
         sentence:
           "\(directory) is not empty (\(unknownFile)): "
-          + "give the embedded server a folder of its own.",
-        directory: directory)
+          + "give the embedded server a folder of its own.")
     }
     try own(directory, for: user)
     try checkReach(of: user)
@@ -55,8 +54,7 @@ extension EmbeddedServer {
     else {
       throw EmbeddedServerError(
         .directoryUnusable,
-        sentence: "\(folder) is needed for the server's socket, but belongs to another user.",
-        directory: folder)
+        sentence: "\(folder) is needed for the server's socket, but belongs to another user.")
     }
     try own(folder, for: user)
     guard let readersDirectory else { return }
@@ -65,8 +63,7 @@ extension EmbeddedServer {
     else {
       throw EmbeddedServerError(
         .directoryUnusable,
-        sentence: "\(readersDirectory), for the socket of readers, is not a folder.",
-        directory: readersDirectory)
+        sentence: "\(readersDirectory), for the socket of readers, is not a folder.")
     }
   }
 
@@ -91,8 +88,7 @@ extension EmbeddedServer {
       guard access(parent, F_OK) == 0 else {
         throw EmbeddedServerError(
           .directoryUnusable,
-          sentence: "Cannot make \(parent): \(String(cString: strerror(number))).",
-          directory: parent, systemError: number)
+          sentence: "Cannot make \(parent): \(String(cString: strerror(number))).")
       }
     }
   }
@@ -117,8 +113,7 @@ extension EmbeddedServer {
       status.st_uid == user.uid
     else {
       throw EmbeddedServerError(
-        .directoryUnusable, sentence: "\(folder) is not a folder of the user \(user.name).",
-        directory: folder)
+        .directoryUnusable, sentence: "\(folder) is not a folder of the user \(user.name).")
     }
     if status.st_mode & 0o7777 != 0o700, chmod(folder, 0o700) != 0 {
       throw unusable("protect", errno: errno)
@@ -134,19 +129,16 @@ extension EmbeddedServer {
         .directoryUnusable,
         sentence:
           "PostgreSQL does not run as root, and the user \(user.name) cannot enter \(parent): "
-          + "choose another folder or `chmod o+x \(parent)`.",
-        directory: parent)
+          + "choose another folder or `chmod o+x \(parent)`.")
     }
     throw EmbeddedServerError(
-      .directoryUnusable, sentence: "The user \(user.name) cannot enter \(directory).",
-      directory: directory)
+      .directoryUnusable, sentence: "The user \(user.name) cannot enter \(directory).")
   }
 
   func unusable(_ doing: String, errno number: Int32) -> EmbeddedServerError {
     EmbeddedServerError(
       .directoryUnusable,
-      sentence: "Cannot \(doing) \(directory): \(String(cString: strerror(number))).",
-      directory: directory, systemError: number)
+      sentence: "Cannot \(doing) \(directory): \(String(cString: strerror(number))).")
   }
 }
 
@@ -173,8 +165,7 @@ extension EmbeddedServer {
       if file >= 0 { close(file) }
       throw EmbeddedServerError(
         .directoryUnusable,
-        sentence: "Cannot open \(logPath): \(String(cString: strerror(number))).",
-        directory: directory, systemError: number)
+        sentence: "Cannot open \(logPath): \(String(cString: strerror(number))).")
     }
     return file
   }

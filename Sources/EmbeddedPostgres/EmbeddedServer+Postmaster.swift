@@ -60,9 +60,7 @@ extension EmbeddedServer {
     guard let postmaster else { return }
     guard kill(postmaster.identifier, signal) == 0 || errno == ESRCH else {
       throw EmbeddedServerError(
-        .stopFailed, sentence: "The server of \(directory) belongs to another user.",
-        directory: directory,
-        systemError: errno)
+        .stopFailed, sentence: "The server of \(directory) belongs to another user.")
     }
     let start = ContinuousClock.now
     while !postmaster.hasEnded {
@@ -70,7 +68,7 @@ extension EmbeddedServer {
         throw EmbeddedServerError(
           .stopFailed,
           sentence: "The server of \(directory) did not stop within \(Self.stopSecondsMax) s.",
-          directory: directory, log: logTail(from: 0))
+          log: logTail(from: 0))
       }
       Self.pause()
     }

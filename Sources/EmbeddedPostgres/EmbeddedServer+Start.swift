@@ -48,8 +48,7 @@ extension EmbeddedServer {
         .serverMissing,
         sentence:
           "\(directory) was written by PostgreSQL \(major), whose server binaries were not found: "
-          + "install them with `apt-get install postgresql-\(major)`.",
-        directory: directory)
+          + "install them with `apt-get install postgresql-\(major)`.")
     }
     return matching
   }
@@ -73,7 +72,6 @@ extension EmbeddedServer {
     guard try ChildProcess.run(user.running(arguments), log: log) == 0 else {
       throw EmbeddedServerError(
         .initFailed, sentence: "initdb could not create a cluster in \(directory).",
-        directory: directory,
         log: logTail(from: logStart))
     }
     try install(fresh)
@@ -95,7 +93,6 @@ extension EmbeddedServer {
       guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.responseSecondsMax) else {
         throw EmbeddedServerError(
           .startFailed, sentence: "The server of \(directory) stopped while starting.",
-          directory: directory,
           log: log)
       }
       Self.pause()
@@ -112,8 +109,7 @@ extension EmbeddedServer {
     defer { if folder >= 0 { close(folder) } }
     guard folder >= 0, rename(fresh, dataDirectory) == 0, fsync(folder) == 0 else {
       throw EmbeddedServerError(
-        .initFailed, sentence: "Cannot rename the new cluster of \(directory).",
-        directory: directory, systemError: errno)
+        .initFailed, sentence: "Cannot rename the new cluster of \(directory).")
     }
   }
 
@@ -176,7 +172,7 @@ extension EmbeddedServer {
         throw EmbeddedServerError(
           .startFailed,
           sentence: "The server of \(directory) does not respond after \(secondsMax) s.",
-          directory: directory, log: logTail(from: logStart))
+          log: logTail(from: logStart))
       }
       Self.pause()
     }

@@ -64,8 +64,7 @@ extension EmbeddedServer {
       guard status == 0 || status == 1 else {
         throw EmbeddedServerError(
           .spawnFailed,
-          sentence: "Cannot run programs as the user \(name): setpriv ended with \(status).",
-          directory: folder)
+          sentence: "Cannot run programs as the user \(name): setpriv ended with \(status).")
       }
       return status == 0
     }

@@ -1,5 +1,5 @@
-/// The one error of the embedded server: a code to act on, a sentence to read, the cluster's folder
-/// and, where the server said something itself, the last lines it said.
+/// The one error of the embedded server: a code to act on, a sentence to read, and where the server
+/// said something itself, the last lines it said.
 
 package struct EmbeddedServerError: Error, Sendable, Hashable {
   package enum Code: String, Sendable, CaseIterable {
@@ -20,22 +20,13 @@ package struct EmbeddedServerError: Error, Sendable, Hashable {
   package var code: Code
   /// One sentence for people.
   package var sentence: String
-  /// The folder it is about.
-  package var directory: String?
   /// The last lines of the server's log, oldest first.
   package var log: [String]
-  /// The errno of the system call that failed.
-  package var systemError: Int32?
 
-  init(
-    _ code: Code, sentence: String, directory: String? = nil, log: [String] = [],
-    systemError: Int32? = nil
-  ) {
+  init(_ code: Code, sentence: String, log: [String] = []) {
     self.code = code
     self.sentence = sentence
-    self.directory = directory
     self.log = log
-    self.systemError = systemError
   }
 }
 
