@@ -23,8 +23,8 @@ import Testing
   private static let comment = "/*<script>location.href='//sina.com';</script>*/\n"
 
   @Test(arguments: [
-    rows, comment + "=(\(rows));", comment + "var _x1=(\(rows));", comment + "cb(\(rows))",
-    "(\(rows));\n", "\u{FEFF}" + rows,
+    rows, comment + "=(\(rows));", comment + "var _x1=(\(rows));", "= \(rows);\n",
+    "\u{FEFF}" + rows,
   ])
   func `the same rows come out of every wrapping`(_ body: String) throws {
     let page = try SinaKlineTests.decode(body)

@@ -145,7 +145,7 @@ extension PrivateCluster {
   }()
 
   private static func sweep(where isChosen: (pid_t) -> Bool) {
-    for name in names(in: parent) where name.hasPrefix(prefix) {
+    for name in Folder.names(in: parent) ?? [] where name.hasPrefix(prefix) {
       let number = name.dropFirst(prefix.count).prefix { $0 != "-" }
       if let owner = pid_t(number), isChosen(owner) { remove("\(parent)/\(name)") }
     }
@@ -154,7 +154,7 @@ extension PrivateCluster {
   /// The folder may be a cluster's or, one level down, hold some. At the end of a test there is
   /// nobody to tell about a failure; the next run sweeps again.
   static func remove(_ folder: String) {
-    for directory in [folder] + names(in: folder).map({ "\(folder)/\($0)" }) {
+    for directory in [folder] + (Folder.names(in: folder) ?? []).map({ "\(folder)/\($0)" }) {
       let server = EmbeddedServer(directory: directory)
       try? server.stopImmediately()
       if !server.socketDirectory.hasPrefix(folder) { removeTree(server.socketDirectory) }
@@ -179,20 +179,7 @@ extension PrivateCluster {
       unlink(path)
       return
     }
-    for name in names(in: path) { removeTree("\(path)/\(name)") }
+    for name in Folder.names(in: path) ?? [] { removeTree("\(path)/\(name)") }
     rmdir(path)
-  }
-
-  private static func names(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var found: [String] = []
-    while let item = readdir(stream) {
-      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { found.append(name) }
-    }
-    return found
   }
 }
