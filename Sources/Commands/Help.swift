@@ -5,10 +5,6 @@ package enum Help {
   package static func discussion(
     _ prose: String, examples: KeyValuePairs<String, String>
   ) -> String {
-    discussion(prose, examples: examples.map { ($0.key, $0.value) })
-  }
-
-  package static func discussion(_ prose: String, examples: [(String, String)]) -> String {
     var text = prose + "\n\nEXAMPLES:"
     for (command, purpose) in examples {
       precondition(command.count <= commandColumnsMax, "an example must not be wrapped")
