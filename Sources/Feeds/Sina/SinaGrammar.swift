@@ -40,49 +40,35 @@ enum SinaFamily {
   init?(_ symbol: UnsafeRawBufferPointer) {
     if SinaFamily.isFull(symbol) {
       self = .full
-    } else if symbol.starts(with: Prefix.short), SinaFamily.isFull(symbol.dropping(2)) {
-      self = .short
     } else if symbol.count == 10, SinaFamily.isFull(symbol.slice(0, to: 8)),
-      symbol.starts(with: Prefix.companionTail, at: 8)
+      symbol.starts(with: SinaFamily.companionTail, at: 8)
     {
       self = .companion
-    } else if symbol.starts(with: Prefix.realTimeHongKong) {
-      guard SinaFamily.isHongKong(symbol.dropping(5)) else { return nil }
-      self = .hongKong
-    } else if symbol.starts(with: Prefix.hongKong), SinaFamily.isHongKong(symbol.dropping(2)) {
-      self = .hongKong
-    } else if symbol.starts(with: Prefix.unitedStates)
-      || symbol.starts(with: Prefix.unitedStatesOld)
-    {
-      let ticker = symbol.dropping(symbol[0] == UInt8(ascii: "g") ? 3 : 4)
-      guard SinaFamily.isUnitedStates(ticker) else { return nil }
-      self = .unitedStates
-    } else if symbol.starts(with: Prefix.international) {
-      guard SinaFamily.isWord(symbol.dropping(4), isLetter: isLower) else { return nil }
-      self = .international
-    } else if symbol.starts(with: Prefix.bourse) {
-      guard SinaFamily.isWord(symbol.dropping(2), isLetter: isUpper) else { return nil }
-      self = .bourse
     } else {
-      return nil
+      let found = SinaFamily.prefixes.first {
+        symbol.starts(with: $0.prefix) && $0.isCode(symbol.dropping($0.prefix.count))
+      }
+      guard let found else { return nil }
+      self = found.family
     }
   }
 
-  private enum Prefix {
-    static let exchanges = [Array("sh".utf8), Array("sz".utf8), Array("bj".utf8)]
-    static let short = Array("s_".utf8)
-    static let companionTail = Array("_i".utf8)
-    static let realTimeHongKong = Array("rt_hk".utf8)
-    static let hongKong = Array("hk".utf8)
-    static let unitedStates = Array("gb_".utf8)
-    static let unitedStatesOld = Array("usr_".utf8)
-    static let international = Array("int_".utf8)
-    static let bourse = Array("b_".utf8)
-  }
+  private static let exchanges = [Array("sh".utf8), Array("sz".utf8), Array("bj".utf8)]
+  private static let companionTail = Array("_i".utf8)
+
+  /// What a family begins with, and what may stand behind it.
+  private static let prefixes:
+    [(prefix: [UInt8], family: SinaFamily, isCode: @Sendable (UnsafeRawBufferPointer) -> Bool)] = [
+      (Array("s_".utf8), .short, isFull), (Array("rt_hk".utf8), .hongKong, isHongKong),
+      (Array("hk".utf8), .hongKong, isHongKong), (Array("gb_".utf8), .unitedStates, isUnitedStates),
+      (Array("usr_".utf8), .unitedStates, isUnitedStates),
+      (Array("int_".utf8), .international, { isWord($0, isLetter: isLower) }),
+      (Array("b_".utf8), .bourse, { isWord($0, isLetter: isUpper) }),
+    ]
 
   private static func isFull(_ symbol: UnsafeRawBufferPointer) -> Bool {
     symbol.count == SinaGrammar.fullSymbolBytes
-      && Prefix.exchanges.contains { symbol.starts(with: $0) }
+      && exchanges.contains { symbol.starts(with: $0) }
       && symbol.dropFirst(2).allSatisfy(isDigit)
   }
 
