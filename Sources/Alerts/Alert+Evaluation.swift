@@ -32,14 +32,13 @@ extension Alert {
   /// not. Where the day had gone as far before the arming, its minutes tell.
   package func evidence(in reading: DayReading) -> AlertEvidence? {
     if reading.day < firstDay { return nil }
-    switch condition {
-    case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
-      return crossing(in: reading)
-    case .volumeAbove:
+    switch condition.rule {
+    case .price: return crossing(in: reading)
+    case .volume:
       guard let threshold, reading.volume >= threshold else { return nil }
       return AlertEvidence(.volume, reading.volume)
-    case .limitUpOpened: return opening(in: reading)
-    case .gap, .sourceStale: return nil
+    case .opening: return opening(in: reading)
+    case .event: return nil
     }
   }
 
@@ -56,11 +55,10 @@ extension Alert {
   /// Whether `evidence` says more with the minutes since the arming.
   package func needsMinutes(of reading: DayReading) -> Bool {
     guard reading.minutes == nil, evidence(in: reading) == nil else { return false }
-    switch condition {
-    case .above, .below, .changePercentAbove, .changePercentBelow, .limitUpTouched:
-      return reading.day == arming.day && isMet(by: reading) == true
-    case .limitUpOpened: return isMet(by: reading) == true
-    case .volumeAbove, .gap, .sourceStale: return false
+    switch condition.rule {
+    case .price: return reading.day == arming.day && isMet(by: reading) == true
+    case .opening: return isMet(by: reading) == true
+    case .volume, .event: return false
     }
   }
 
@@ -68,13 +66,13 @@ extension Alert {
   /// no more, the row that fired it was taken out. nil where the reading does not tell: a bar of
   /// the day may come without the close before it, or the limit.
   package func isMet(by reading: DayReading) -> Bool? {
-    switch condition {
-    case .volumeAbove: return threshold.map { reading.volume >= $0 }
-    case .limitUpOpened:
+    switch condition.rule {
+    case .volume: return threshold.map { reading.volume >= $0 }
+    case .opening:
       guard let limit = reading.limitUp, let high = reading.high else { return nil }
       return high >= limit
-    case .gap, .sourceStale: return true
-    default:
+    case .event: return true
+    case .price:
       guard let target = target(in: reading), let extreme = extreme(in: reading) else { return nil }
       return reaches(extreme, target)
     }
@@ -82,30 +80,16 @@ extension Alert {
 
   // MARK: Prices
 
-  private var isUpward: Bool { condition != .below && condition != .changePercentBelow }
-
-  /// A price and where it must get to, both times 100 × the previous close where the threshold is
-  /// a percentage: nothing is divided, so nothing is rounded.
-  private struct Target {
-    var price: ExactDecimal
-    /// nil: the price itself is compared.
-    var previousClose: ExactDecimal?
+  private var isUpward: Bool {
+    if case .price(let isUpward, _) = condition.rule { isUpward } else { true }
   }
 
-  private func target(in reading: DayReading) -> Target? {
-    switch condition {
-    case .above, .below: return threshold.map { Target(price: $0) }
-    case .limitUpTouched: return reading.limitUp.map { Target(price: $0) }
-    case .changePercentAbove, .changePercentBelow:
-      guard let threshold, let close = reading.previousClose, close.isPositive,
-        let product = try? threshold * close
-      else { return nil }
-      return Target(price: product, previousClose: close)
-    case .volumeAbove, .limitUpOpened, .gap, .sourceStale: return nil
-    }
+  private func target(in reading: DayReading) -> AlertTarget? {
+    guard case .price(_, let target) = condition.rule else { return nil }
+    return target(self, reading)
   }
 
-  private func reaches(_ price: ExactDecimal, _ target: Target) -> Bool {
+  private func reaches(_ price: ExactDecimal, _ target: AlertTarget) -> Bool {
     var compared = price
     if let close = target.previousClose {
       guard let change = try? (price - close) * ExactDecimal(100) else { return false }

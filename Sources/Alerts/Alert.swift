@@ -3,23 +3,6 @@
 
 import Market
 
-/// Raw values are those of the API and of the database.
-package enum AlertCondition: String, Sendable, CaseIterable, Codable {
-  case above, below
-  case changePercentAbove, changePercentBelow
-  case volumeAbove
-  case limitUpTouched, limitUpOpened
-  case gap
-  case sourceStale
-
-  package var hasThreshold: Bool {
-    switch self {
-    case .above, .below, .changePercentAbove, .changePercentBelow, .volumeAbove: true
-    case .limitUpTouched, .limitUpOpened, .gap, .sourceStale: false
-    }
-  }
-}
-
 package struct Alert: Sendable, Hashable {
   package enum Repeats: String, Sendable, CaseIterable, Codable {
     case once

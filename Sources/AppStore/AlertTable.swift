@@ -34,17 +34,16 @@ package struct AlertTable: AppTable {
     }
 
     fileprivate func validate() throws(AppStoreError) {
-      guard (threshold != nil) == condition.hasThreshold else {
+      guard (threshold == nil) == (condition.threshold == nil) else {
         throw .invalid(
           field: "threshold",
-          expected: condition.hasThreshold
-            ? "a decimal number" : "none: the condition has no threshold")
+          expected: condition.threshold == nil
+            ? "none: the condition has no threshold" : "a decimal number")
       }
       guard (subject.symbol == nil) == (condition == .sourceStale) else {
         throw .invalid(field: "symbol", expected: "a series, or a source for sourceStale")
       }
-      let isPrice = [.above, .below, .volumeAbove].contains(condition)
-      if isPrice, let threshold, !threshold.isPositive {
+      if condition.threshold == .amount, let threshold, !threshold.isPositive {
         throw .invalid(field: "threshold", expected: "a number above 0")
       }
     }

@@ -154,7 +154,7 @@ struct AlertTests {
     var early = reading(last: 2_000, high: 2_000)
     early.day = Self.day.advanced(by: -1)
     for condition in AlertCondition.allCases {
-      let threshold: Int64? = condition.hasThreshold ? 1 : nil
+      let threshold: Int64? = condition.threshold == nil ? nil : 1
       #expect(alert(condition, threshold).evidence(in: early) == nil)
     }
   }

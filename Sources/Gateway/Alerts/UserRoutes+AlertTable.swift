@@ -77,30 +77,24 @@ extension UserRoutes {
   // MARK: Shapes
 
   private static let alertBody = Schema.either(
-    .either(
-      body([.above, .below, .volumeAbove]), body([.changePercentAbove, .changePercentBelow])),
-    .either(
-      body([.limitUpTouched, .limitUpOpened, .gap]), body([.sourceStale], of: "source")))
+    .either(body(.amount), body(.percent)), .either(body(nil), body(nil, of: "source")))
 
-  /// - Parameter conditions: of one kind of threshold.
+  /// - Parameter threshold: of the conditions; nil: they have none.
   private static func body(
-    _ conditions: [AlertCondition], of subject: String = "stockSymbol"
+    _ threshold: AlertCondition.Threshold?, of subject: String = "stockSymbol"
   ) -> Schema {
+    let conditions = AlertCondition.allCases.filter {
+      $0.threshold == threshold && ($0 == .sourceStale) == (subject == "source")
+    }
     var members: [Schema.Member] = [
       .init(subject, .string), .init("condition", .choice(conditions.map(\.rawValue))),
       .init("repeat", .nullable(.choice(Alert.Repeats.names)), isRequired: false),
     ]
-    if let threshold = conditions[0].threshold {
-      members.append(.init("threshold", .matching(threshold)))
-    }
+    if let threshold { members.append(.init("threshold", .matching(threshold.pattern))) }
     return .object(members)
   }
 }
 
-extension AlertCondition {
-  /// What a threshold must be; nil where it has none.
-  var threshold: TextPattern? {
-    if !hasThreshold { return nil }
-    return self == .changePercentAbove || self == .changePercentBelow ? .percent : .price
-  }
+extension AlertCondition.Threshold {
+  var pattern: TextPattern { self == .percent ? .percent : .price }
 }

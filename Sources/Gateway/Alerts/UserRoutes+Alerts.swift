@@ -159,11 +159,13 @@ private struct AlertBody: Decodable {
     repeats = try fields.decodeIfPresent(Alert.Repeats.self, forKey: .repeats) ?? .once
     subject = try fields.decode(
       String.self, forKey: condition == .sourceStale ? .source : .stockSymbol)
-    if condition.hasThreshold { threshold = try fields.decode(String.self, forKey: .threshold) }
+    if condition.threshold != nil {
+      threshold = try fields.decode(String.self, forKey: .threshold)
+    }
   }
 
   func decimal() throws(Problem) -> ExactDecimal? {
-    guard let threshold, let pattern = condition.threshold else { return nil }
+    guard let threshold, let pattern = condition.threshold?.pattern else { return nil }
     return try threshold.decimal("threshold", pattern)
   }
 }
