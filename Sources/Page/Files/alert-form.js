@@ -9,14 +9,9 @@ import { gateway } from "./gateway.js";
 import { InstrumentField } from "./instrument-field.js";
 import { session } from "./session.js";
 import { text } from "./texts.js";
+import { conditions, thresholdKind } from "./texts-trading.js";
 import { alerts } from "./trading.js";
 
-// What each condition compares with, if with anything.
-export const conditions = {
-  above: "alertPrice", below: "alertPrice", changePercentAbove: "alertPercent",
-  changePercentBelow: "alertPercent", volumeAbove: "alertVolume", limitUpTouched: null,
-  limitUpOpened: null, gap: null, sourceStale: null,
-};
 const ofSource = "sourceStale";
 
 export function openAlertForm({ symbol, made = () => {} } = {}) {
@@ -68,7 +63,7 @@ class AlertForm {
   get isOfSource() { return this.condition.value === ofSource; }
 
   turn() {
-    const name = conditions[this.condition.value];
+    const name = thresholdKind(this.condition.value);
     this.thresholdField.hidden = !name;
     this.sourceField.hidden = !this.isOfSource;
     this.instrument.node.hidden = this.isOfSource;
@@ -80,7 +75,7 @@ class AlertForm {
   update() {
     const threshold = this.threshold.value.trim();
     const isNumber = /^-?\d+(\.\d+)?$/.test(threshold);
-    const isPercent = conditions[this.condition.value] === "alertPercent";
+    const isPercent = thresholdKind(this.condition.value) === "alertPercent";
     const reason = !this.isOfSource && !this.instrument.stock ? text("reasonInstrument")
       : !this.thresholdField.hidden && !(isPercent ? isNumber : decimal.isPositive(threshold))
         ? text("reasonThreshold") : "";

@@ -2,7 +2,7 @@
 
 import * as format from "./format.js";
 import { perform, signInToTrade, signInWithScope } from "./accounts.js";
-import { conditions, openAlertForm } from "./alert-form.js";
+import { openAlertForm } from "./alert-form.js";
 import { DataTable } from "./data-table.js";
 import { element, icon, replace } from "./element.js";
 import { Names } from "./instrument-names.js";
@@ -10,6 +10,7 @@ import { inbox } from "./inbox.js";
 import { empty, load } from "./loading.js";
 import { session } from "./session.js";
 import { named, text } from "./texts.js";
+import { thresholdKind } from "./texts-trading.js";
 import { alerts } from "./trading.js";
 import { card, orProblem } from "./trading-screen.js";
 
@@ -144,7 +145,7 @@ export class AlertsScreen {
 }
 
 const thresholdOf = (row) => {
-  const kind = conditions[row.condition];
+  const kind = thresholdKind(row.condition);
   if (!kind) return "";
   if (kind === "alertPercent") return format.percent(row.threshold);
   return kind === "alertVolume" ? format.whole(row.threshold) : format.price(row.threshold);
@@ -166,7 +167,8 @@ const noticeOf = ({ kind, event, side, quantity, filledQuantity, reason }) => te
 function metAt({ condition, value }) {
   if (!value) return "";
   return text("metAt", {
-    value: condition === "volumeAbove" ? format.whole(value) : format.price(value) });
+    value: thresholdKind(condition) === "alertVolume" ? format.whole(value) : format.price(value),
+  });
 }
 
 const columns = [

@@ -1,5 +1,27 @@
 // What the screens of trading and alerts say, as in texts.js.
 
+// Of each condition of alerts what its threshold is, if it has one; its name in the form; and how it
+// reads with the threshold.
+export const conditions = {
+  above: ["alertPrice", ["Price at or above", "价格高于等于"], ["price ≥ {value}", "价格 ≥ {value}"]],
+  below: ["alertPrice", ["Price at or below", "价格低于等于"], ["price ≤ {value}", "价格 ≤ {value}"]],
+  changePercentAbove: [
+    "alertPercent", ["Change at or above", "涨跌幅高于等于"], ["change ≥ {value}", "涨跌幅 ≥ {value}"]],
+  changePercentBelow: [
+    "alertPercent", ["Change at or below", "涨跌幅低于等于"], ["change ≤ {value}", "涨跌幅 ≤ {value}"]],
+  volumeAbove: [
+    "alertVolume", ["Volume at or above", "成交量高于等于"], ["volume ≥ {value}", "成交量 ≥ {value}"]],
+  limitUpTouched: [null, ["Limit-up touched", "触及涨停"], ["limit-up touched", "触及涨停"]],
+  limitUpOpened: [null, ["Limit-up opened", "涨停打开"], ["limit-up opened", "涨停打开"]],
+  gap: [null, ["Gap in the data", "数据缺口"], ["gap in the data", "数据缺口"]],
+  sourceStale: [null, ["Source is stale", "数据源停更"], ["is stale", "停更"]],
+};
+
+const wordsOf = (prefix, choose) => Object.fromEntries(
+  Object.entries(conditions).map(([name, row]) => [`${prefix}_${name}`, choose(row)]));
+
+export const thresholdKind = (condition) => conditions[condition]?.[0];
+
 export const tradingTexts = {
   trading: ["Trading", "交易"],
   portfolio: ["Portfolio", "持仓"],
@@ -233,24 +255,8 @@ export const tradingTexts = {
   markAllRead: ["Mark all as read", "全部标为已读"],
   markRead: ["Mark as read: {words}", "标为已读：{words}"],
   condition: ["When", "条件"],
-  condition_above: ["Price at or above", "价格高于等于"],
-  condition_below: ["Price at or below", "价格低于等于"],
-  condition_changePercentAbove: ["Change at or above", "涨跌幅高于等于"],
-  condition_changePercentBelow: ["Change at or below", "涨跌幅低于等于"],
-  condition_volumeAbove: ["Volume at or above", "成交量高于等于"],
-  condition_limitUpTouched: ["Limit-up touched", "触及涨停"],
-  condition_limitUpOpened: ["Limit-up opened", "涨停打开"],
-  condition_gap: ["Gap in the data", "数据缺口"],
-  condition_sourceStale: ["Source is stale", "数据源停更"],
-  conditionOf_above: ["price ≥ {value}", "价格 ≥ {value}"],
-  conditionOf_below: ["price ≤ {value}", "价格 ≤ {value}"],
-  conditionOf_changePercentAbove: ["change ≥ {value}", "涨跌幅 ≥ {value}"],
-  conditionOf_changePercentBelow: ["change ≤ {value}", "涨跌幅 ≤ {value}"],
-  conditionOf_volumeAbove: ["volume ≥ {value}", "成交量 ≥ {value}"],
-  conditionOf_limitUpTouched: ["limit-up touched", "触及涨停"],
-  conditionOf_limitUpOpened: ["limit-up opened", "涨停打开"],
-  conditionOf_gap: ["gap in the data", "数据缺口"],
-  conditionOf_sourceStale: ["is stale", "停更"],
+  ...wordsOf("condition", ([, name]) => name),
+  ...wordsOf("conditionOf", ([, , words]) => words),
   alertPrice: ["Price", "价格"],
   alertPercent: ["Percent", "百分比"],
   alertVolume: ["Shares", "股数"],
