@@ -28,8 +28,7 @@ extension MarketRoutes {
     Parameter(
       "period", .choice(HistoryPeriod.allCases.map(\.rawValue)),
       summary: "How far back from the newest day, or that of to.", example: "1mo"),
-    Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
-    Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
+    from, to,
     Parameter(
       "points", .integer(4...10_000),
       summary: "The whole range in at most so many candles; the extremes of each stretch stay.",

@@ -34,11 +34,8 @@ extension MarketRoutes {
         problems: [.notFound, .serviceUnavailable], handler: gaps),
       Route(
         "/v1/stocks/{symbol}/revisions", summary: "Earlier values of candles that were revised.",
-        parameters: [
-          Self.symbol, Self.source,
-          Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
-          Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
-        ], answer: .list("revisions", of: RevisionRecord.shape),
+        parameters: [Self.symbol, Self.source, Self.from, Self.to],
+        answer: .list("revisions", of: RevisionRecord.shape),
         problems: [.notFound, .serviceUnavailable], handler: revisions),
     ]
   }

@@ -21,6 +21,9 @@ package struct MarketRoutes: Sendable {
     example: "sh600519")
   static let source = Parameter(
     "source", .matching(.source), summary: "Whose series, where a symbol has several.")
+  static let from = Parameter(
+    "from", .moment, summary: "Opened then or later.", example: "2026-07-06")
+  static let to = Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07")
   static let cursor = Parameter(
     "cursor", .matching(.cursor), summary: "nextCursor of the page before.")
 
