@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Feeds
 import Ledgers
 import Market
+import TestExchange
 import Testing
 
 /// A sound simulated market, whose responses are handed in as they came or rewritten.
