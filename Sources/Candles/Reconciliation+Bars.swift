@@ -7,14 +7,12 @@ import Market
 /// auction's.
 struct BarDay: Sendable {
   private(set) var minutes: [Candle?]
-  let dayBar: Candle?
   /// When orders gather and nothing trades: 14:57–14:59 on the mainland.
   let auctionMinutes: Range<Int>
 
-  init(_ bars: [Candle], dayBar: Candle?, hours: TradingHours) {
+  init(_ bars: [Candle], hours: TradingHours) {
     minutes = [Candle?](repeating: nil, count: hours.minutesPerDay)
     auctionMinutes = hours.silentMinutes
-    self.dayBar = dayBar
     var stamps: [Timestamp: Candle] = [:]
     for bar in bars { stamps[bar.closedAt] = bar }
     for bar in stamps.values.sorted(by: { $0.closedAt < $1.closedAt }) {

@@ -108,29 +108,12 @@ extension Reconciliation {
   private func dayDisagreements(_ known: Totals?) throws(ExactDecimalError) -> [Disagreement] {
     guard bars.isComplete else { return [] }
     let theirs = try Totals.of(bars.minutes)
-    guard let known else {
-      return try unprovenTotals(theirs)
-    }
+    // Where nobody saw the exchange's totals, what was seen stands for them.
+    let ours: Totals
+    if let known { ours = known } else { ours = try seenTotals() }
     return differences(
-      .day1, openedAt: opening(of: 0), ours: known, theirs: theirs,
+      .day1, openedAt: opening(of: 0), ours: ours, theirs: theirs,
       hasTurnover: bars.hasTurnover(in: bars.wholeDay))
-  }
-
-  /// Bars that may not stand for the exchange's totals: which of their neighbours they contradict.
-  private func unprovenTotals(_ theirs: Totals) throws(ExactDecimalError) -> [Disagreement] {
-    let besideDayBar = try dayBarDisagreements(theirs)
-    if !besideDayBar.isEmpty { return besideDayBar }
-    return differences(
-      .day1, openedAt: opening(of: 0), ours: try seenTotals(), theirs: theirs,
-      hasTurnover: bars.hasTurnover(in: bars.wholeDay))
-  }
-
-  /// The day bar beside totals that stand.
-  func dayBarDisagreements(_ totals: Totals) throws(ExactDecimalError) -> [Disagreement] {
-    guard let bar = bars.dayBar, try !agrees(bar, with: totals.volume) else { return [] }
-    return differences(
-      .day1, openedAt: opening(of: 0), ours: totals, theirs: Totals(volume: bar.volume),
-      hasTurnover: false)
   }
 
   private func differences(
@@ -159,11 +142,10 @@ extension Reconciliation {
   private static let stampSecondsMax = 6
 
   /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars
-  /// are whole, the day bar does not contradict, and they pass through what we did see.
+  /// are whole, and they pass through what we did see.
   func totalsOfBars() throws(ExactDecimalError) -> Totals? {
     guard bars.isComplete, bars.hasTurnover(in: bars.wholeDay), arePriced else { return nil }
     let totals = try Totals.of(bars.minutes)
-    if let bar = bars.dayBar, try !agrees(bar, with: totals.volume) { return nil }
     guard let second = seenThroughSecond else { return totals }
     let seen = try seenTotals()
     let passed = bars.wholeDay.filter {
@@ -196,12 +178,6 @@ extension Reconciliation {
       return WideProduct(turnover, times: ExactDecimal(1))
         .isWithin(Self.priceRatioMax, times: WideProduct(bar.volume, times: bar.close))
     }
-  }
-
-  /// A day bar may count the fixed-price session in.
-  func agrees(_ bar: Candle, with volume: ExactDecimal) throws(ExactDecimalError) -> Bool {
-    if bar.volume == volume { return true }
-    return try bar.volume == volume + (certificate?.afterHoursVolume ?? .zero)
   }
 
   /// The second up to which our own totals reach; nil if we have none.

@@ -26,10 +26,10 @@ package struct Reconciliation: Sendable {
   let hours: TradingHours
   let source: Source
   /// The stored candles by minute.
-  var stored: [Candle?]
+  let stored: [Candle?]
   let gaps: [OpenGap]
-  var certificate: DayCertificate?
-  var dayCandle: Candle?
+  let certificate: DayCertificate?
+  let dayCandle: Candle?
   let bars: BarDay
 
   /// A gap that is open, by the store's number.
@@ -75,12 +75,10 @@ package struct Reconciliation: Sendable {
   /// - Parameters:
   ///   - minutes: the day's stored minute candles, in any order.
   ///   - bars: delivered minute bars; those of other days and after the close are left out.
-  ///   - dayBar: the delivered day bar, where there is one.
   ///   - source: whose minutes they are.
   package init(
     symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap],
-    certificate: DayCertificate?,
-    dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil,
+    certificate: DayCertificate?, dayCandle: Candle?, bars: [Candle],
     hours: TradingHours = .mainlandChina, source: Source = .live
   ) {
     self.hours = hours
@@ -93,7 +91,7 @@ package struct Reconciliation: Sendable {
     self.gaps = gaps
     self.certificate = certificate
     self.dayCandle = dayCandle
-    self.bars = BarDay(bars.filter { $0.tradingDay == day }, dayBar: dayBar, hours: hours)
+    self.bars = BarDay(bars.filter { $0.tradingDay == day }, hours: hours)
   }
 
   /// What to do. Totals too large to add up count as bars that differ.
@@ -119,7 +117,6 @@ package struct Reconciliation: Sendable {
     {
       return try settled(by: filling, totals: totals)
     }
-    if let outcome = try settledByDayBar() { return outcome }
     guard certificate != nil, !bars.isEmpty else { return left(gaps, because: .notInBars) }
     return try mended(known)
   }
@@ -179,7 +176,6 @@ extension Reconciliation {
     }
     outcome.revisions += dayRevision(to: totals)
     outcome.certificate = try makeCertificate(minutes, openGaps: [], totals: totals)
-    outcome.disagreements = try dayBarDisagreements(totals)
     outcome.isDayVerified = true
     return outcome
   }

@@ -18,12 +18,10 @@ package struct BarBatch: Sendable {
   package var candles: [Candle]
   package var receivedAt: Timestamp
   package var role: Role
-  /// Beside a repair's minutes: the source's own day, where it was asked for.
-  package var dayBar: Candle?
 
   package init(
     symbol: Symbol, source: Source, timeframe: Timeframe, candles: [Candle],
-    receivedAt: Timestamp, role: Role = .deliver, dayBar: Candle? = nil
+    receivedAt: Timestamp, role: Role = .deliver
   ) {
     self.symbol = symbol
     self.source = source
@@ -31,7 +29,6 @@ package struct BarBatch: Sendable {
     self.candles = candles
     self.receivedAt = receivedAt
     self.role = role
-    self.dayBar = dayBar
   }
 }
 
@@ -39,7 +36,7 @@ extension BarBatch {
   package var byCandle: [BarBatch] {
     candles.map { candle in
       var batch = self
-      (batch.candles, batch.dayBar) = ([candle], nil)
+      batch.candles = [candle]
       return batch
     }
   }

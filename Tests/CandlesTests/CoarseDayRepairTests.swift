@@ -36,19 +36,11 @@ import Testing
     return bars
   }
 
-  private func dayBar(_ day: KeptDay, volume: Int64) throws -> Candle {
-    var bar = try #require(day.dayCandle)
-    bar.volume = ExactDecimal(volume)
-    bar.turnover = nil
-    return bar
-  }
-
   @Test func `whole bars settle a day that ends on rounded totals`() throws {
     var (tape, day) = try coarseDay()
     #expect(day.certificate?.isCoarse == true && day.certificate?.isBalanced == true)
     #expect(day.certificate?.exchangeVolume == ExactDecimal(4950))
-    let outcome = day.reconciled(
-      with: bars(day, last: 5049), dayBar: try dayBar(day, volume: 5049), of: tape)
+    let outcome = day.reconciled(with: bars(day, last: 5049), of: tape)
     #expect(outcome.disagreements.isEmpty && outcome.isDayVerified)
     #expect(outcome.revisions.allSatisfy { $0.cause == .kline && $0.candle.flags.isEmpty })
     day.take(outcome)
@@ -66,22 +58,7 @@ import Testing
     let outcome = day.reconciled(with: bars(day, last: 5051), of: tape)
     #expect(outcome.certificate == nil && outcome.revisions.isEmpty)
     #expect(outcome.disagreements.map(\.field) == [.volume, .turnover])
-    let dayBar = try dayBar(day, volume: 5051)
-    #expect(day.reconciled(with: [], dayBar: dayBar, of: tape) == Reconciliation.Outcome())
-  }
-
-  @Test func `the day bar alone settles the volume, in the last coarse minute`() throws {
-    var (tape, day) = try coarseDay()
-    day.take(day.reconciled(with: [], dayBar: try dayBar(day, volume: 5049), of: tape))
-    #expect(day.certificate?.isCoarse == false && day.certificate?.isBalanced == true)
-    #expect(day.certificate?.exchangeVolume == ExactDecimal(5049))
-    #expect(day.ordered.last?.row == "10.00 10.00 10.00 10.00 4049 40489")
-    #expect(day.ordered.last?.flags == .coarse)
-    #expect(day.dayCandle?.volume == ExactDecimal(5049) && day.dayCandle?.flags == [])
-    let minutes = try day.ordered.reduce(ExactDecimal.zero) { try $0 + $1.volume }
-    #expect(day.certificate?.minuteVolume == minutes)
-    tape.output = CandleOutput()
-    #expect(day.gaps.isEmpty)
+    #expect(day.reconciled(with: [], of: tape) == Reconciliation.Outcome())
   }
 
   @Test func `a gap between rounded totals that bars miss by the rounding is no disagreement`()

@@ -45,10 +45,10 @@ import Testing
 
   private func expectHealed(_ day: TradedDay, _ tape: Tape, _ comment: Comment) {
     var kept = KeptDay(tape.output)
-    kept.take(kept.reconciled(with: day.bars, dayBar: day.dayBar, of: tape))
+    kept.take(kept.reconciled(with: day.bars, of: tape))
     #expect(kept.ordered.map(\.values) == day.minutes.map(\.values), comment)
     #expect(kept.gaps.isEmpty && kept.certificate?.isBalanced == true, comment)
-    #expect(kept.certificate?.exchangeVolume == day.dayBar.volume, comment)
+    #expect(kept.certificate?.exchangeVolume == day.volume, comment)
   }
 
   private func kinds(_ tape: Tape) -> [DisputeEvent.Kind] {

@@ -55,12 +55,11 @@ import Testing
 
   private func reconcile(
     _ minutes: [Candle], _ gaps: [Reconciliation.OpenGap], _ certificate: DayCertificate?,
-    bars: [Candle],
-    dayBar: Candle? = nil
+    bars: [Candle]
   ) throws -> Reconciliation.Outcome {
     Reconciliation(
       symbol: try symbol(), day: day, minutes: minutes, gaps: gaps, certificate: certificate,
-      dayCandle: try candle(0, 10, volume: 1), bars: bars, dayBar: dayBar
+      dayCandle: try candle(0, 10, volume: 1), bars: bars
     ).outcome()
   }
 
@@ -239,31 +238,6 @@ import Testing
     #expect((outcome.candles + outcome.revisions.map(\.candle)).allSatisfy { $0.turnover == nil })
     #expect(outcome.revisions.count == 1)
     #expect(outcome.certificate?.isBalanced == true)
-  }
-
-  @Test func `a day bar that contradicts keeps the bars from standing for an unseen close`()
-    throws
-  {
-    let minutes = Array(try wholeDay()[..<100])
-    let close = Reconciliation.OpenGap(
-      id: 9,
-      gap: Gap(
-        symbol: try symbol(), tradingDay: day, from: Tape().moment("11:10:00"),
-        to: Tape().moment("15:00:00"), volume: .zero, turnover: .zero, cause: .unseenClose))
-    var unseen = try certificate(minutes, gaps: 0, missing: 140)
-    unseen.exchangeVolume = nil
-    unseen.exchangeTurnover = nil
-    var dayBar = try candle(0, 10, volume: 23_900)
-    dayBar.timeframe = .day1
-    let refused = try reconcile(minutes, [close], unseen, bars: bars(), dayBar: dayBar)
-    #expect(refused.certificate == nil && refused.candles.isEmpty)
-    #expect(refused.disagreements.map(\.theirs) == [ExactDecimal(23_900)])
-    dayBar.volume = ExactDecimal(23_800)
-    let taken = try reconcile(minutes, [close], unseen, bars: bars(), dayBar: dayBar)
-    #expect(
-      taken.certificate?.exchangeVolume == ExactDecimal(23_800)
-        && taken.certificate?.isBalanced == true)
-    #expect(taken.closedGaps == [9] && taken.candles.count == 140)
   }
 
   @Test func `a day nobody watched is made of its bars, day candle included`() throws {

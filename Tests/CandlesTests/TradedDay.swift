@@ -99,12 +99,7 @@ struct TradedDay {
     }
   }
 
-  var dayBar: Candle {
-    var bar = minutes[0]
-    bar.timeframe = .day1
-    bar.volume = ExactDecimal(trades.reduce(0) { $0 + $1.size })
-    return bar
-  }
+  var volume: ExactDecimal { ExactDecimal(trades.reduce(0) { $0 + $1.size }) }
 
   private func candle(_ minute: Int, _ inside: [Trade], _ before: Int64) -> Candle {
     let openedAt = Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
@@ -142,12 +137,10 @@ struct KeptDay {
 
   var ordered: [Candle] { minutes.values.sorted { $0.openedAt < $1.openedAt } }
 
-  func reconciled(
-    with bars: [Candle], dayBar: Candle? = nil, of tape: Tape
-  ) -> Reconciliation.Outcome {
+  func reconciled(with bars: [Candle], of tape: Tape) -> Reconciliation.Outcome {
     Reconciliation(
       symbol: tape.symbol, day: tape.day, minutes: ordered, gaps: gaps, certificate: certificate,
-      dayCandle: dayCandle, bars: bars, dayBar: dayBar
+      dayCandle: dayCandle, bars: bars
     ).outcome()
   }
 
