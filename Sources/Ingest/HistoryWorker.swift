@@ -2,15 +2,14 @@ import Feeds
 import Market
 import Polling
 
-/// Requests what live quotes do not have, of a source without keys: after each close the day's
+/// Requests what live quotes do not have, as far as its source has it: after each close the day's
 /// minutes once more, the factors of what went ex dividend, the lists of instruments where no other
-/// source is asked for them, and next year's trading days.
+/// source is asked for them, and next year's trading days. Where the source's keys have a quota, a
+/// ring of keys owns it.
 struct HistoryWorker: SourceWorker {
-  let name: String
-  let source: Source
-  private let bars: BarsDeclaration?
-  private let listPageRows: Int
-  private let hasTradingDays: Bool
+  private let definition: any SourceDefinition
+  /// How many hosts have what is requested with a key.
+  private let hostCount: Int
   private var lists: ListPlans
   private let repairs: RepairPlan
   private(set) var calendar: TradingCalendar
@@ -23,6 +22,8 @@ struct HistoryWorker: SourceWorker {
   private var factorsMissed: Set<FeedRequest> = []
   /// Requests for a list that are not answered yet; while there are some it is not begun anew.
   private var collecting: [ListPart: Int] = [:]
+  /// Lists that were answered with a sample: what becomes of it says nothing of the list.
+  private var sampled: Set<ListPart> = []
   private var calendarRequest = CalendarRequest()
 
   private struct CalendarRequest {
@@ -48,31 +49,35 @@ struct HistoryWorker: SourceWorker {
   /// How often on a weekday that it does not contain.
   static let calendarPauseSeconds: Int64 = 300
 
-  /// - Parameter lists: of the source's parts; of none where another source is asked.
+  /// - Parameters:
+  ///   - lists: of the source's parts; of none where another source is asked.
+  ///   - ring: with what the ledger knows of the keys; nil where the source has none with a quota.
   init(
     _ definition: any SourceDefinition, lists: ListPlans, repairs: RepairPlan,
-    calendar: TradingCalendar, requestQueue: PacedQueueConfiguration
+    calendar: TradingCalendar, ring: KeyRing? = nil, hostCount: Int = 1,
+    requestQueue: PacedQueueConfiguration
   ) {
-    name = definition.workerName
-    source = definition.mainSeries
-    bars = definition.bars
-    listPageRows = definition.lists?.pageRows ?? 1
-    hasTradingDays = definition.hasTradingDays
+    self.definition = definition
+    self.hostCount = hostCount
     self.lists = lists
     self.repairs = repairs
     self.calendar = calendar
-    self.requestQueue = RequestQueue(requestQueue)
+    self.requestQueue = RequestQueue(requestQueue, ring: ring)
   }
+
+  var name: String { definition.workerName }
+  var source: Source { definition.mainSeries }
+  private var bars: BarsDeclaration? { definition.bars }
 
   mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
     var actions: [WorkerAction] = []
     switch event {
     case .started:
-      perform(lists.started(at: now), at: now, into: &actions)
+      ask(for: lists.started(at: now, into: &actions), at: now, into: &actions)
       lookForRepairs(now, into: &actions)
       askForCalendar(now, into: &actions)
     case .woke:
-      perform(lists.woke(at: now), at: now, into: &actions)
+      ask(for: lists.woke(at: now, into: &actions), at: now, into: &actions)
       if let wake = repairWake, wake <= now { lookForRepairs(now, into: &actions) }
       if let wake = calendarWake, wake <= now { askForCalendar(now, into: &actions) }
       work(.woke, at: now, into: &actions)
@@ -82,8 +87,9 @@ struct HistoryWorker: SourceWorker {
       askForFactors(factorsMissed, at: now, into: &actions)
     case .repairsFound(let candidates): order(candidates, at: now, into: &actions)
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
+    case .found(.listDecided(let part, _)) where sampled.remove(part) != nil: break
     case .found(let event):
-      perform(lists.found(event, at: now), at: now, into: &actions)
+      ask(for: lists.found(event, at: now, into: &actions), at: now, into: &actions)
       found(event, at: now, into: &actions)
     case .responseWanted, .roleChanged: break
     case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
@@ -125,7 +131,8 @@ struct HistoryWorker: SourceWorker {
   private mutating func requestEnded(_ feedRequest: FeedRequest) {
     switch feedRequest.query {
     case .newestBars: ordered.remove(feedRequest)
-    case .listCount(let part), .listPage(let part, _): collecting[part, default: 1] -= 1
+    case .list(let part), .listCount(let part), .listPage(let part, _):
+      collecting[part, default: 1] -= 1
     default: break
     }
   }
@@ -134,10 +141,12 @@ struct HistoryWorker: SourceWorker {
     _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
-    guard let feedRequest = requestQueue.request(id)?.feedRequest else { return }
-    // `null` may as well be a throttled answer (docs/sources/sina.md#k-lines): never "there is
-    // none".
-    let outcome = response.refusal?.kind == .noData ? RequestOutcome.transient : response.outcome
+    guard let request = requestQueue.request(id) else { return }
+    let feedRequest = request.feedRequest
+    if isKeyAtFault(for: request, in: response, at: now, into: &actions) {
+      return work(requestQueue.postponed(id, at: now), at: now, into: &actions)
+    }
+    let outcome = outcome(of: response, to: request)
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
     if case .listCount(let part) = feedRequest.query,
       case .listCount(let count) = response.response
@@ -148,6 +157,71 @@ struct HistoryWorker: SourceWorker {
       // What it did not heal has been looked for once.
       repairWake = now.adding(
         seconds: repairs.configuration.confirmSeconds + Self.repairPauseSeconds)
+    }
+  }
+}
+
+// MARK: - Keys
+
+extension HistoryWorker {
+  /// Takes in what an answer says of its key, which another key may have a better answer to.
+  private mutating func isKeyAtFault(
+    for request: WorkerRequest, in response: WorkerResponse, at now: Timestamp,
+    into actions: inout [WorkerAction]
+  ) -> Bool {
+    guard let key = request.key else { return false }
+    let isSample = isSample(response)
+    if case .list(let part) = request.feedRequest.query {
+      if isSample { sampled.insert(part) } else { sampled.remove(part) }
+    }
+    let keyOutcome = isSample ? .demoLicence : response.keyOutcome
+    for action in requestQueue.ring?.answered(key, outcome: keyOutcome, at: now) ?? [] {
+      switch action {
+      case .persist(let usage): actions.append(.record(usage))
+      case .alarm(let label, let reason):
+        let noun = definition.credentials?.noun ?? "key"
+        actions.append(.alarm("the \(noun) \(label) is parked: \(reason.name)"))
+      case .recovered: break
+      }
+    }
+    return keyOutcome.isAboutKey
+  }
+
+  private func isSample(_ response: WorkerResponse) -> Bool {
+    guard case .list(let list) = response.response, let rows = definition.lists?.sampleRows,
+      !rows.isEmpty
+    else { return false }
+    return list.rows.map(\.symbol) == rows
+  }
+
+  /// The outcome for the queue; with a key the next try goes to the next host.
+  private mutating func outcome(
+    of response: WorkerResponse, to request: WorkerRequest
+  ) -> RequestOutcome {
+    let kind = response.refusal?.kind
+    guard request.key != nil else {
+      // `null` may as well be a throttled answer (docs/sources/sina.md#k-lines): never "there is
+      // none".
+      return kind == .noData ? .transient : response.outcome
+    }
+    // What is not found at one host may be at the next (docs/sources/mairui.md#refusals).
+    let isMissing = kind == .notFound || kind == .noData
+    let outcome = isMissing && request.host + 1 < hostCount ? .transient : response.outcome
+    switch outcome {
+    case .transient, .malformed, .unchanged:
+      requestQueue.hosts[request.feedRequest] = request.host + 1
+    default: break
+    }
+    return outcome
+  }
+}
+
+extension KeyRing.Outcome {
+  /// The key is at fault, not the question: another key may have the answer.
+  fileprivate var isAboutKey: Bool {
+    switch self {
+    case .quotaExhausted, .invalidLicence, .demoLicence: true
+    case .throttled, .ok, .other: false
     }
   }
 }
@@ -204,24 +278,21 @@ extension HistoryWorker {
 // MARK: - Lists and days
 
 extension HistoryWorker {
-  private mutating func perform(
-    _ wanted: [ListPlans.Action], at now: Timestamp, into actions: inout [WorkerAction]
+  private mutating func ask(
+    for parts: [ListPart], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    for action in wanted {
-      switch action {
-      case .ask(let part):
-        guard collecting[part, default: 0] == 0 else { continue }
-        collecting[part] = 1
-        enqueue([.listCount(part)], priority: Priority.lists, at: now, into: &actions)
-      case .alarm(let sentence): actions.append(.alarm(sentence))
-      }
+    for part in parts where collecting[part, default: 0] == 0 {
+      collecting[part] = 1
+      let query = definition.lists?.pageRows == nil ? FeedQuery.list(part) : .listCount(part)
+      enqueue([query], priority: Priority.lists, at: now, into: &actions)
     }
   }
 
   private mutating func askForPages(
     of part: ListPart, count: Int, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    let pages = max((count + listPageRows - 1) / listPageRows, 1)
+    let pageRows = definition.lists?.pageRows ?? 1
+    let pages = max((count + pageRows - 1) / pageRows, 1)
     collecting[part, default: 0] += pages
     enqueue(
       (1...pages).map { .listPage(part, page: $0) }, priority: Priority.lists, at: now,
@@ -242,7 +313,7 @@ extension HistoryWorker {
   private mutating func askForCalendar(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
-    guard hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
+    guard definition.hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
     let isSupposed = calendar.status(of: today) == .unknown && calendar.mayTrade(today)
     if isSupposed, calendarRequest.missedOn != today {
       calendarRequest.missedOn = today

@@ -2,19 +2,14 @@ import Feeds
 import Market
 import Polling
 
-/// The plans of all lists that make up the universe: which list is due, and what became of it. Both
-/// workers that may ask for lists keep one; what a list is asked with is theirs.
+/// The plans of all lists that make up the universe: which list is due, and what became of it. What
+/// a list is asked with is the worker's, which each event tells the parts to ask for now.
 struct ListPlans: Sendable {
   private var plans: [ListPart: ListPlan] = [:]
   private var wakes: [ListPart: Timestamp] = [:]
   private let parts: [ListPart]
   /// The symbols for each of which a list was wanted once.
   private var unknownSymbols: Set<Symbol> = []
-
-  enum Action: Sendable {
-    case ask(ListPart)
-    case alarm(String)
-  }
 
   /// - Parameter askedAt: when any of them was last asked for, as far as that is known beyond a
   ///   restart: with a key it is, for its quota's sake.
@@ -34,55 +29,53 @@ struct ListPlans: Sendable {
 
   var wake: Timestamp? { wakes.values.min() }
 
-  mutating func started(at now: Timestamp) -> [Action] {
-    parts.flatMap { send($0, event: .woke, at: now) }
+  mutating func started(at now: Timestamp, into actions: inout [WorkerAction]) -> [ListPart] {
+    parts.filter { send($0, event: .woke, at: now, into: &actions) }
   }
 
-  mutating func woke(at now: Timestamp) -> [Action] {
-    parts.flatMap { part in
-      wakes[part].map { $0 <= now } == true ? send(part, event: .woke, at: now) : []
+  mutating func woke(at now: Timestamp, into actions: inout [WorkerAction]) -> [ListPart] {
+    parts.filter { part in
+      guard let wake = wakes[part], wake <= now else { return false }
+      return send(part, event: .woke, at: now, into: &actions)
     }
   }
 
-  mutating func found(_ event: MarketEvent, at now: Timestamp) -> [Action] {
+  mutating func found(
+    _ event: MarketEvent, at now: Timestamp, into actions: inout [WorkerAction]
+  ) -> [ListPart] {
     switch event {
     case .unknownSymbols(let symbols):
       // The list may have them: the next is due at the next 16:30.
       if unknownSymbols.isSuperset(of: symbols) { return [] }
       unknownSymbols.formUnion(symbols)
-      return parts.flatMap { send($0, event: .wanted, at: now) }
-    case .listDecided(let part, let verdict):
-      return parts.contains(part) ? decided(part, verdict: verdict, at: now) : []
+      return parts.filter { send($0, event: .wanted, at: now, into: &actions) }
+    case .listDecided(let part, .accepted) where parts.contains(part):
+      return send(part, event: .accepted, at: now, into: &actions) ? [part] : []
+    case .listDecided(let part, .quarantined(let sentence)) where parts.contains(part):
+      actions.append(
+        .alarm("a list of instruments is implausible and not used: \(sentence)"))
     case .calendar(let calendar):
       for part in parts { plans[part]?.isTradingDay = calendar.isTradingDay }
-      return []
-    case .universe, .exRights: return []
+    case .listDecided, .universe, .exRights: break
     }
+    return []
   }
 
-  private mutating func decided(
-    _ part: ListPart, verdict: UniverseVerdict, at now: Timestamp
-  ) -> [Action] {
-    switch verdict {
-    case .accepted: send(part, event: .accepted, at: now)
-    case .quarantined(let sentence):
-      [.alarm("a list of instruments is implausible and not used: \(sentence)")]
-    }
-  }
-
+  /// - Returns: whether the list is to be asked for.
   private mutating func send(
-    _ part: ListPart, event: ListPlan.Event, at now: Timestamp
-  ) -> [Action] {
+    _ part: ListPart, event: ListPlan.Event, at now: Timestamp,
+    into actions: inout [WorkerAction]
+  ) -> Bool {
     wakes[part] = nil
-    var actions: [Action] = []
+    var isAsked = false
     for action in plans[part]?.received(event, at: now) ?? [] {
       switch action {
-      case .ask: actions.append(.ask(part))
+      case .ask: isAsked = true
       case .wake(let moment): wakes[part] = moment
       case .overdue(let day):
         actions.append(.alarm("no list of instruments (\(part.name)) received on \(day)"))
       }
     }
-    return actions
+    return isAsked
   }
 }

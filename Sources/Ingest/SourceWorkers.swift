@@ -30,11 +30,8 @@ package struct SourceWorkers: Sendable {
 
   func make(for pipeline: Pipeline) -> [any SourceWorker] {
     configuration.sources.map { source in
-      if source.definition.bars?.recording != nil { return barsWorker(source, for: pipeline) }
-      if source.definition.credentials?.requestsPerDay != nil {
-        return listWorker(source, for: pipeline)
-      }
-      return historyWorker(source, for: pipeline)
+      source.definition.bars?.recording != nil
+        ? barsWorker(source, for: pipeline) : historyWorker(source, for: pipeline)
     }
   }
 
@@ -79,26 +76,28 @@ package struct SourceWorkers: Sendable {
     return queue
   }
 
-  private func historyWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> HistoryWorker
-  {
-    HistoryWorker(
+  private func historyWorker(
+    _ source: SourceConfiguration, for pipeline: Pipeline
+  ) -> any SourceWorker {
+    let hasQuota = source.definition.credentials?.requestsPerDay != nil
+    return HistoryWorker(
       source.definition, lists: listPlans(source, for: pipeline),
       repairs: RepairPlan(configuration.repairs), calendar: pipeline.calendar,
-      requestQueue: queue(source, speed: configuration.speed))
+      ring: hasQuota ? keyRing(source, for: pipeline) : nil, hostCount: source.hostCount,
+      requestQueue: queue(source, speed: hasQuota ? 1 : configuration.speed))
   }
 
-  private func listWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> ListWorker {
+  private func keyRing(_ source: SourceConfiguration, for pipeline: Pipeline) -> KeyRing {
     var keys = KeyRingConfiguration(
       source: source.definition.mainSeries, labels: source.keys.map(\.label),
       seed: configuration.seed)
     keys.dailyQuota = source.requestsPerDay
-    return ListWorker(
-      source.definition, lists: listPlans(source, for: pipeline),
-      ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: source.hostCount,
-      requestQueue: queue(source))
+    return KeyRing(keys, usage: Array(pipeline.keyUsage.values))
   }
 
-  private func barsWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> BarsWorker {
+  private func barsWorker(
+    _ source: SourceConfiguration, for pipeline: Pipeline
+  ) -> any SourceWorker {
     var bars = BarsPlanConfiguration(symbols: source.symbols, hours: source.series.barsHours)
     bars.delaySeconds = source.delaySeconds
     var plan = BarsPlan(bars, through: pipeline.recorded.through[source.series] ?? [:])

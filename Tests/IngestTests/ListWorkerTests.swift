@@ -19,17 +19,18 @@ import Testing
   private static func worker(
     _ labels: [String] = ["k1", "k2"], _ pipeline: Pipeline = Pipeline(), days: Int = 10,
     quota: Int = quota, parts: [ListPart] = [MairuiBoard.hslt.part], seed: UInt64 = 1
-  ) -> ListWorker {
+  ) -> HistoryWorker {
     var keys = KeyRingConfiguration(source: .mairui, labels: labels, seed: seed)
     keys.dailyQuota = quota
     var plan = ListPlanConfiguration(seed: seed)
     plan.intervalDays = days
     let line = PacedQueueConfiguration(
       requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
-    return ListWorker(
+    return HistoryWorker(
       SourceRegistry.definition(of: .mairui),
       lists: ListPlans(
         parts, plan, universe: pipeline.universe, calendar: .shanghai),
+      repairs: RepairPlan(), calendar: .shanghai,
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: 3, requestQueue: line)
   }
 
@@ -214,7 +215,7 @@ import Testing
   }
 
   /// As the daemon makes it.
-  private func workerAsMade(for pipeline: Pipeline) throws -> ListWorker {
+  private func workerAsMade(for pipeline: Pipeline) throws -> HistoryWorker {
     var sample = SampleWorkers()
     sample.wantsLists = true
     sample.licences = ["k1"]
@@ -224,7 +225,7 @@ import Testing
           seed: 1, instruments: 10, through: try #require(TradingDay("2026-07-06")), days: 1),
         mairui: MairuiOptions(licences: [:]), alpaca: AlpacaOptions(keys: [:])))
     let workers = SourceWorkers(try sample.configuration(), upstream: world).make(for: pipeline)
-    return try #require(workers.lazy.compactMap { $0 as? ListWorker }.first)
+    return try #require(workers.first { $0.source == .mairui } as? HistoryWorker)
   }
 
   @Test func `asks at the next half past four when a symbol is unknown, and not before`() throws {
