@@ -16,24 +16,6 @@ package struct CommitReceipt: Sendable, Hashable {
     fileprivate var rows: Int { closedGaps + supersededGaps + gapChecks + disagreements }
   }
 
-  package struct Reference: Sendable, Hashable {
-    package var overview = 0
-    package var health = 0
-    /// New, or ended.
-    package var factors = 0
-    package var keyUsage = 0
-    package var lists = 0
-    package var instrumentMarks = 0
-    package var sessions = 0
-    package var watermarks = 0
-    package var serving = 0
-
-    fileprivate var rows: Int {
-      overview + health + factors + keyUsage + lists + instrumentMarks + sessions + watermarks
-        + serving
-    }
-  }
-
   /// Rows the database would not have: they are in `rejected`, and the rest is stored.
   package struct Refusals: Sendable, Hashable {
     package var rows = 0
@@ -56,7 +38,8 @@ package struct CommitReceipt: Sendable, Hashable {
   package var rejections = 0
   package var events = 0
   package var repairs = Repairs()
-  package var reference = Reference()
+  /// The reference rows that are new, differ or ended.
+  package var reference = 0
   package var refusals = Refusals()
   /// Why this commit was not notified; followers find it by their timers.
   package var notifyFault: StoreError?
@@ -68,6 +51,6 @@ package struct CommitReceipt: Sendable, Hashable {
 
   package var rows: Int {
     let account = instruments + quotes + candles + revisions + gaps + certificates + rejections
-    return account + events + repairs.rows + reference.rows
+    return account + events + repairs.rows + reference
   }
 }

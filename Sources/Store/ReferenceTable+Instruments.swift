@@ -141,7 +141,7 @@ extension ReferenceTable {
       .array(rows, type: .date) { $0.optional($1.row.delistedAt) { $0.date($1) } },
       .array(rows, type: .int2) { $0.int16($1.row.missedLists) },
       .array(rows, type: .text) { $0.optionalText($1.row.listedPart) })
-    context.receipt.reference.instrumentMarks += try run(Self.markInstruments, with: parameters)
+    context.receipt.reference += try run(Self.markInstruments, with: parameters)
       .affectedRows
   }
 
@@ -200,7 +200,7 @@ extension ReferenceTable {
     let parameters = WireParameters(
       .array(ended, type: .int4) { $0.int32($1.id) },
       .array(ended, type: .int2) { $0.int16($1.kind) }, .timestamp(context.knownAt))
-    context.receipt.reference.factors += try run(Self.endUnknownFactors, with: parameters)
+    context.receipt.reference += try run(Self.endUnknownFactors, with: parameters)
       .affectedRows
   }
 
@@ -228,7 +228,7 @@ extension ReferenceTable {
         .array(rows, type: .int2) { $0.int16($1.key.kind) },
         .array(rows, type: .date) { $0.date($1.key.day) },
         .array(rows, type: .numeric) { $0.numeric($1.factor) }, .timestamp(context.knownAt))
-      context.receipt.reference.factors += try run(statement, with: parameters).affectedRows
+      context.receipt.reference += try run(statement, with: parameters).affectedRows
     }
   }
 }

@@ -17,7 +17,7 @@ struct ReferenceTable: TableGroup {
       .numeric("percent_change") { $0.percentChange },
       .timestamp("at") { $0.at },
     ],
-    conflict: .replaced, counter: \.reference.overview,
+    conflict: .replaced, counter: \.reference,
     origin: { .init(source: .live, symbol: $0.symbol) },
     identity: { $0.symbol })
 
@@ -34,7 +34,7 @@ struct ReferenceTable: TableGroup {
       .text("detail") { $0.detail },
       .timestamp("updated_at", role: .remark) { $0.updatedAt },
     ],
-    conflict: .replaced, counter: \.reference.health, origin: { .init(source: $0.source) },
+    conflict: .replaced, counter: \.reference, origin: { .init(source: $0.source) },
     identity: { "\($0.source.rawValue) \($0.endpoint)" })
 
   private static let lists = RowTable<ListVerdict>(
@@ -48,7 +48,7 @@ struct ReferenceTable: TableGroup {
       .text("verdict") { $0.verdict.rawValue },
       .text("detail") { $0.detail },
     ],
-    conflict: .refused, counter: \.reference.lists, origin: { .init(source: $0.source) })
+    conflict: .refused, counter: \.reference, origin: { .init(source: $0.source) })
 
   private static let sessions = RowTable<MarketSession>(
     "session", name: "write_sessions", into: "market_session",
@@ -58,7 +58,7 @@ struct ReferenceTable: TableGroup {
       .timestamp("opens") { $0.opens },
       .timestamp("closes") { $0.closes },
     ],
-    conflict: .replaced, counter: \.reference.sessions,
+    conflict: .replaced, counter: \.reference,
     origin: { .init(source: .live, day: $0.day) },
     identity: { "\($0.exchange.rawValue) \($0.day)" })
 
@@ -72,7 +72,7 @@ struct ReferenceTable: TableGroup {
       .timestamp("parked_until") { $0.parkedUntil },
       .text("parked_reason") { $0.parkedReason?.name },
     ],
-    stamps: ["updated_at"], conflict: .replaced, counter: \.reference.keyUsage,
+    stamps: ["updated_at"], conflict: .replaced, counter: \.reference,
     origin: { .init(source: $0.source, day: $0.day) },
     identity: { "\($0.source.rawValue) \($0.label) \($0.day)" })
 
@@ -84,7 +84,7 @@ struct ReferenceTable: TableGroup {
       .int16("timeframe", role: .key) { $0.timeframe.rawValue },
       .timestamp("through") { $0.through },
     ],
-    conflict: .replaced, counter: \.reference.watermarks, origin: { .init(source: $0.source) },
+    conflict: .replaced, counter: \.reference, origin: { .init(source: $0.source) },
     identity: { "\($0.source.rawValue) \($0.chunk) \($0.timeframe.rawValue)" })
 
   private static let serving = RowTable<ServingRow>(
@@ -94,7 +94,7 @@ struct ReferenceTable: TableGroup {
       .timestamp("since", role: .key) { $0.since },
       .int16("source") { $0.source.rawValue },
     ],
-    conflict: .replaced, counter: \.reference.serving, origin: { .init(source: $0.source) },
+    conflict: .replaced, counter: \.reference, origin: { .init(source: $0.source) },
     identity: { "\($0.series.rawValue) \($0.since.microseconds)" })
 
   /// What the overview and the sources' health say now.
