@@ -164,7 +164,7 @@ package actor Backfill {
   func perform(_ actions: [PacedQueue<FeedRequest>.Action]) {
     for action in actions {
       switch action {
-      case .request(let id, let feedRequest, _): send(feedRequest, id: id)
+      case .request(let id, let feedRequest): send(feedRequest, id: id)
       case .wake(let moment): wake(at: moment)
       case .abandoned(let feedRequest, let end): abandon(feedRequest, because: end)
       case .finished, .health: break

@@ -156,7 +156,7 @@ struct HistoryWorker: SourceWorker {
     if case .newestBars = feedRequest.query, case .candles = response.response, repairWake == nil {
       // What it did not heal has been looked for once.
       repairWake = now.adding(
-        seconds: repairs.configuration.confirmSeconds + Self.repairPauseSeconds)
+        seconds: repairs.confirmSeconds + Self.repairPauseSeconds)
     }
   }
 }
@@ -181,7 +181,6 @@ extension HistoryWorker {
       case .alarm(let label, let reason):
         let noun = definition.credentials?.noun ?? "key"
         actions.append(.alarm("the \(noun) \(label) is parked: \(reason.name)"))
-      case .recovered: break
       }
     }
     return keyOutcome.isAboutKey
@@ -231,7 +230,7 @@ extension KeyRing.Outcome {
 extension HistoryWorker {
   private mutating func lookForRepairs(_ now: Timestamp, into actions: inout [WorkerAction]) {
     repairWake = nil
-    guard bars != nil, repairs.configuration.requestsPerNight > 0 else { return }
+    guard bars != nil, repairs.requestsPerNight > 0 else { return }
     let first = repairs.firstDay(on: now.shanghaiDay, isTradingDay: calendar.isTradingDay)
     actions.append(.lookForRepairs(from: first))
   }

@@ -46,7 +46,7 @@ struct IdleReclustering {
 extension Reclustering {
   /// Repairs reach back so far: what ended by then is closed.
   package static func closedBy(_ now: Timestamp) -> TradingDay {
-    MarketZone.utc.day(at: now).advanced(by: -RepairPlanConfiguration().daysBack)
+    MarketZone.utc.day(at: now).advanced(by: -RepairPlan.daysBack)
   }
 }
 

@@ -44,7 +44,7 @@ struct RequestQueue: Sendable {
     while !events.isEmpty {
       for action in queue.received(events.removeFirst(), at: now) {
         switch action {
-        case .request(let id, let feedRequest, _):
+        case .request(let id, let feedRequest):
           if !send(feedRequest, id: id, at: now, into: &actions) {
             events.append(postponed(id, at: now))
           }

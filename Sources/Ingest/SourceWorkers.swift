@@ -82,7 +82,7 @@ package struct SourceWorkers: Sendable {
     let hasQuota = source.definition.credentials?.requestsPerDay != nil
     return HistoryWorker(
       source.definition, lists: listPlans(source, for: pipeline),
-      repairs: RepairPlan(configuration.repairs), calendar: pipeline.calendar,
+      repairs: configuration.repairs, calendar: pipeline.calendar,
       ring: hasQuota ? keyRing(source, for: pipeline) : nil, hostCount: source.hostCount,
       requestQueue: queue(source, speed: hasQuota ? 1 : configuration.speed))
   }
@@ -149,7 +149,7 @@ package struct WorkerConfiguration: Sendable {
   /// The engine's seconds in a real one.
   package var speed = 1
   package var listDays = 10
-  package var repairs = RepairPlanConfiguration()
+  package var repairs = RepairPlan()
   /// The live quotes of each series, in the order of preference.
   package var quotes: [QuotesConfiguration] = []
   /// How long the source that serves may be silent.

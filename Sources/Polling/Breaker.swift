@@ -28,17 +28,11 @@ package struct Breaker: Sendable {
   package enum Verdict: Sendable, Hashable { case recovered, banned, none }
 
   package private(set) var state: State = .closed
-  package let coolDownSeconds: [Int]
   private(set) var level = 0
   private var closedAt: Timestamp?
 
-  package static let coolDownSecondsDefault = [60, 600, 3_600]
-
-  /// - Precondition: at least one cool-down, each positive.
-  package init(coolDownSeconds: [Int] = coolDownSecondsDefault) {
-    precondition(!coolDownSeconds.isEmpty && coolDownSeconds.allSatisfy { $0 > 0 })
-    self.coolDownSeconds = coolDownSeconds
-  }
+  static let coolDownSeconds = [60, 600, 3_600]
+  private static let levelMax = coolDownSeconds.count - 1
 
   package var isClosed: Bool { state == .closed }
 
@@ -58,10 +52,10 @@ package struct Breaker: Sendable {
   package mutating func tripped(at now: Timestamp) {
     guard isClosed else { return }
     // A ban soon after the last one was over continues its escalation.
-    let calmSeconds = Int64(coolDownSeconds[coolDownSeconds.count - 1])
+    let calmSeconds = Int64(Self.coolDownSeconds[Self.levelMax])
     let isRelapse = closedAt.map { now < $0.adding(seconds: calmSeconds) } ?? false
-    level = isRelapse ? min(level + 1, coolDownSeconds.count - 1) : 0
-    open(coolDownSeconds[level], at: now)
+    level = isRelapse ? min(level + 1, Self.levelMax) : 0
+    open(Self.coolDownSeconds[level], at: now)
   }
 
   /// The probe's verdict.
@@ -72,10 +66,10 @@ package struct Breaker: Sendable {
       state = .closed
       closedAt = now
     case .banned:
-      level = min(level + 1, coolDownSeconds.count - 1)
-      open(coolDownSeconds[level], at: now)
+      level = min(level + 1, Self.levelMax)
+      open(Self.coolDownSeconds[level], at: now)
     // A lost probe says nothing of the ban: it must not cost another hour.
-    case .none: open(coolDownSeconds[0], at: now)
+    case .none: open(Self.coolDownSeconds[0], at: now)
     }
   }
 
@@ -88,12 +82,12 @@ package struct Breaker: Sendable {
   /// Takes up a cool-down that began before the process did.
   mutating func restore(until: Timestamp, level: Int) {
     state = .open(until: until)
-    self.level = min(max(level, 0), coolDownSeconds.count - 1)
+    self.level = min(max(level, 0), Self.levelMax)
   }
 
   /// Takes up a recovery: a ban soon after it continues the escalation.
   mutating func restore(closedAt: Timestamp, level: Int) {
     self.closedAt = closedAt
-    self.level = min(max(level, 0), coolDownSeconds.count - 1)
+    self.level = min(max(level, 0), Self.levelMax)
   }
 }

@@ -18,7 +18,7 @@ package struct CoolDown: Sendable, Hashable {
 
   /// The longest there is. One that began longer ago needs no memory.
   package static let secondsMax = Int64(
-    max(Breaker.coolDownSecondsDefault.max() ?? 0, RetryAfter.secondsMax))
+    max(Breaker.coolDownSeconds.max() ?? 0, RetryAfter.secondsMax))
 }
 
 extension Poller {

@@ -11,7 +11,7 @@ import Market
 /// never asks: who owns it does, and what it returns are changes of health to be passed on.
 struct HostGate: Sendable {
   private var clock: SteadyClock?
-  private(set) var breaker: Breaker
+  private(set) var breaker = Breaker()
   private var budget: RateBudget
   private var retryBackoff: Backoff
   private var throttleBackoff: Backoff
@@ -32,10 +32,8 @@ struct HostGate: Sendable {
   static let lostMilliseconds = 5_000
 
   init(
-    requestsPerMinute: Int, burst: Int, retryMilliseconds: ClosedRange<Int>,
-    coolDownSeconds: [Int], seed: UInt64
+    requestsPerMinute: Int, burst: Int, retryMilliseconds: ClosedRange<Int>, seed: UInt64
   ) {
-    breaker = Breaker(coolDownSeconds: coolDownSeconds)
     budget = RateBudget(requestsPerMinute: requestsPerMinute, burst: burst)
     retryBackoff = Backoff(
       baseMilliseconds: retryMilliseconds.lowerBound, capMilliseconds: retryMilliseconds.upperBound,
@@ -165,11 +163,12 @@ struct HostGate: Sendable {
   private var held: Int64 { heldUntil?.microseconds(since: steady) ?? 0 }
 
   /// Why and for how long nothing goes out; nil where it is not for long.
-  func refusal(throttleMicrosecondsMin: Int64) -> Poller.Refusal? {
+  var refusal: Poller.Refusal? {
     if case .open(let until) = breaker.state {
       return Poller.Refusal(refusalKind, microseconds: max(until.microseconds(since: steady), 0))
     }
-    return held < throttleMicrosecondsMin ? nil : Poller.Refusal(.throttled, microseconds: held)
+    if held < Poller.throttleMicrosecondsMin { return nil }
+    return Poller.Refusal(.throttled, microseconds: held)
   }
 
   private var refusalKind: Poller.Refusal.Kind {

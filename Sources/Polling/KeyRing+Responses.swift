@@ -22,29 +22,26 @@ extension KeyRing {
     switch outcome {
     case .ok:
       key.throttles = 0
-      return release(&key, at: now)
+      release(&key, at: now)
     case .quotaExhausted:
-      let actions = release(&key, at: now)
+      release(&key, at: now)
       key.park(until: dayAfter(key.day), reason: .quota, at: now)
-      return actions
     case .invalidLicence:
       return refuse(
-        &key, reason: .invalidLicence, until: now.adding(seconds: probeSeconds), at: now)
+        &key, reason: .invalidLicence, until: now.adding(seconds: Self.probeSeconds), at: now)
     case .demoLicence: return refuse(&key, reason: .demoLicence, until: dayAfter(key.day), at: now)
     case .throttled(let retryAfterSeconds):
       return slow(&key, retryAfterSeconds: retryAfterSeconds, at: now)
-    case .other: return []
+    case .other: break
     }
+    return []
   }
 
-  private var probeSeconds: Int64 { Int64(configuration.probeSeconds) }
-
   /// The probe shows that the source knows the key again; its quota may be used up all the same.
-  private func release(_ key: inout Key, at now: Timestamp) -> [Action] {
-    guard key.isProbing else { return [] }
+  private func release(_ key: inout Key, at now: Timestamp) {
+    guard key.isProbing else { return }
     key.parking = nil
     if isSpent(key) { key.park(until: dayAfter(key.day), reason: .quota, at: now) }
-    return [.recovered(label: key.label)]
   }
 
   private func refuse(
@@ -61,7 +58,7 @@ extension KeyRing {
     key.throttles += 1
     let drawn = backoff.delayMilliseconds(
       failures: key.throttles, retryAfterSeconds: retryAfterSeconds)
-    let delay = max(drawn, configuration.rateLimitSecondsMin * 1_000)
+    let delay = max(drawn, Self.rateLimitMilliseconds.lowerBound)
     key.park(until: now.adding(milliseconds: Int64(delay)), reason: .rateLimit, at: now)
     return key.throttles == KeyRing.alarmThrottles ? [.alarm(label: key.label, .rateLimit)] : []
   }

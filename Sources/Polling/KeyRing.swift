@@ -18,11 +18,6 @@ package struct KeyRingConfiguration: Sendable {
   /// Requests a key and Shanghai day; nil where the source does not count days. The free plan of
   /// 2022 had 50, and no later number is sure (docs/sources/mairui.md#quotas).
   package var dailyQuota: Int? = 50
-  /// How often a refused key is tried.
-  package var probeSeconds = 3_600
-  /// A licence seen from too many addresses is cool again after 60 s
-  /// (docs/sources/mairui.md#licence).
-  package var rateLimitSecondsMin = 60
 
   package init(source: Source, labels: [String], seed: UInt64) {
     self.source = source
@@ -55,7 +50,6 @@ package struct KeyRing: Sendable {
     case persist(KeyUsage)
     /// Somebody must look at this key; once, until it works again.
     case alarm(label: String, KeyParking)
-    case recovered(label: String)
   }
 
   struct Key: Sendable {
@@ -81,6 +75,11 @@ package struct KeyRing: Sendable {
 
   /// A quota may be counted by a clock that is not quite ours.
   static let dayGraceSeconds = 600
+  /// How often a refused key is tried.
+  static let probeSeconds: Int64 = 3_600
+  /// A licence seen from too many addresses is cool again after 60 s
+  /// (docs/sources/mairui.md#licence).
+  static let rateLimitMilliseconds = 60_000...RetryAfter.secondsMax * 1_000
   /// The rate limits in a row that are a fault of the deployment: two hosts share a key.
   static let alarmThrottles = 3
 
@@ -91,10 +90,9 @@ package struct KeyRing: Sendable {
     self.configuration = configuration
     var seen = Set<String>()
     keys = configuration.labels.filter { seen.insert($0).inserted }.map { Key(label: $0) }
-    let seconds = configuration.rateLimitSecondsMin
     backoff = Backoff(
-      baseMilliseconds: seconds * 1_000,
-      capMilliseconds: max(seconds, RetryAfter.secondsMax) * 1_000, seed: configuration.seed)
+      baseMilliseconds: Self.rateLimitMilliseconds.lowerBound,
+      capMilliseconds: Self.rateLimitMilliseconds.upperBound, seed: configuration.seed)
     for row in usage where row.source == configuration.source { restore(row) }
   }
 
@@ -118,7 +116,7 @@ package struct KeyRing: Sendable {
     key.isProbing = key.parking?.reason.isRefusal ?? false
     if let parking = key.parking {
       // Parked again before it is asked, so that a crash loop probes no oftener.
-      let until = now.adding(seconds: Int64(configuration.probeSeconds))
+      let until = now.adding(seconds: Self.probeSeconds)
       key.parking = key.isProbing ? Parking(until: until, reason: parking.reason) : nil
     }
     if isSpent(key) { key.park(until: dayAfter(key.day), reason: .quota, at: now) }

@@ -24,8 +24,7 @@ extension PacedQueue {
     inFlightIDs[pendingRequest.job] = id
     inFlight[id] = InFlightRequest(
       pendingRequest: pendingRequest, isProbe: isProbe, expiresAt: expiresAt)
-    actions.append(
-      .request(id, pendingRequest.job, deadlineMilliseconds: configuration.deadlineMilliseconds))
+    actions.append(.request(id, pendingRequest.job))
   }
 
   /// A request whose answer the shell lost must not keep its job for ever.

@@ -14,8 +14,8 @@ import Market
 /// The line of jobs of one host.
 package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   package enum Event: Sendable, Hashable {
-    /// A job that waits already gets the higher priority and the earlier moment; one that is in
-    /// flight stays as it is.
+    /// A job that waits already gets the higher priority, and is no longer postponed; one that is
+    /// in flight stays as it is.
     case enqueued([PacedJob<Job>])
     /// They are not wanted any more; what is in flight is not asked for again.
     case withdrawn([Job])
@@ -30,7 +30,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   }
 
   package enum Action: Sendable, Hashable {
-    case request(PollRequestID, Job, deadlineMilliseconds: Int)
+    case request(PollRequestID, Job)
     /// Replaces every earlier wake.
     case wake(at: Timestamp)
     case finished(Job)
@@ -80,7 +80,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     gate = HostGate(
       requestsPerMinute: configuration.requestsPerMinute, burst: configuration.burst,
       retryMilliseconds: configuration.retryMilliseconds...configuration.retryMillisecondsMax,
-      coolDownSeconds: configuration.coolDownSeconds, seed: configuration.seed)
+      seed: configuration.seed)
   }
 
   /// Jobs waiting or in flight.
@@ -110,8 +110,10 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   private mutating func enqueue(_ wanted: PacedJob<Job>) {
     if let id = inFlightIDs[wanted.job] {
       inFlight[id]?.isWithdrawn = false
-    } else if let pendingRequest = waiting[wanted.job] {
-      insert(pendingRequest.joined(by: wanted))
+    } else if var pendingRequest = waiting[wanted.job] {
+      pendingRequest.priority = max(pendingRequest.priority, wanted.priority)
+      pendingRequest.notBefore = nil
+      insert(pendingRequest)
     } else if isStopping {
       actions.append(.abandoned(wanted.job, .stopped))
     } else if waiting.count >= configuration.waitingMax {
@@ -120,8 +122,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
       placeLast += 1
       insert(
         PendingRequest(
-          job: wanted.job, priority: wanted.priority, place: placeLast,
-          notBefore: wanted.notBefore, restsUntil: gate.steady))
+          job: wanted.job, priority: wanted.priority, place: placeLast, restsUntil: gate.steady))
     }
   }
 
@@ -193,14 +194,5 @@ extension PacedQueue {
 
   private func isReady(_ pendingRequest: PendingRequest, at now: Timestamp) -> Bool {
     pendingRequest.restsUntil <= gate.steady && pendingRequest.notBefore.map { $0 <= now } ?? true
-  }
-}
-
-extension PacedQueue.PendingRequest {
-  fileprivate func joined(by wanted: PacedJob<Job>) -> Self {
-    var joined = self
-    joined.priority = max(priority, wanted.priority)
-    joined.notBefore = notBefore.flatMap { mine in wanted.notBefore.map { min(mine, $0) } }
-    return joined
   }
 }

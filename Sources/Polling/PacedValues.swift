@@ -17,13 +17,10 @@ package struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
   package let job: Job
   /// The highest goes first.
   package let priority: Int
-  /// The earliest moment to send it, on the wall clock; nil is now.
-  package let notBefore: Timestamp?
 
-  package init(_ job: Job, priority: Int, notBefore: Timestamp? = nil) {
+  package init(_ job: Job, priority: Int) {
     self.job = job
     self.priority = priority
-    self.notBefore = notBefore
   }
 }
 
@@ -40,7 +37,6 @@ package struct PacedQueueConfiguration: Sendable {
   package var refusalsMax = 12
   package var retryMilliseconds = 1_000
   package var retryMillisecondsMax = 60_000
-  package var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// A night of repairs is 5,500 jobs; a whole market's backfill some ten thousand chunks.
   package var waitingMax = 100_000
 

@@ -18,13 +18,6 @@ package struct PollSlot: Sendable, Hashable {
   package let cadenceSeconds: Int
 }
 
-/// What comes after a moment.
-package enum NextSlot: Sendable, Hashable {
-  case slot(PollSlot)
-  /// No window, or no trading day for a month.
-  case none
-}
-
 /// The slots of a source, as a function of time.
 package struct PollSchedule: Sendable {
   package let windows: [PollWindow]
@@ -88,14 +81,14 @@ package struct PollSchedule: Sendable {
     return moved
   }
 
-  /// The first slot due later than `moment`.
-  package func nextSlot(after moment: Timestamp) -> NextSlot {
-    guard !windows.isEmpty else { return .none }
+  /// The first slot due later than `moment`; nil without a window, or a trading day for a month.
+  package func nextSlot(after moment: Timestamp) -> PollSlot? {
+    guard !windows.isEmpty else { return nil }
     let first = zone.day(at: moment.adding(milliseconds: -Int64(phaseMilliseconds)))
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
-      if isTradingDay(day), let slot = firstSlot(of: day, after: moment) { return .slot(slot) }
+      if isTradingDay(day), let slot = firstSlot(of: day, after: moment) { return slot }
     }
-    return .none
+    return nil
   }
 
   /// The latest slot due by `moment`, while it is not older than its cadence.

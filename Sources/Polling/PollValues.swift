@@ -101,7 +101,6 @@ package struct PollerConfiguration: Sendable {
   package var retriesPerSlotMax = 2
   package var retryMilliseconds = 200
   package var retryMillisecondsMax = 30_000
-  package var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// Eight batches each 3 s are 160 a minute; the rest is for retries and bisection.
   package var requestsPerMinute = 240
   /// A whole sweep at once, and one to spare.

@@ -8,14 +8,7 @@ package struct PollWindow: Sendable, Hashable {
   package let closesAt: Int
   package let cadenceSeconds: Int
 
-  /// nil unless 0 ≤ opensAt < closesAt ≤ 86400 and the cadence is 1…3600 seconds.
-  package init?(opensAt: Int, closesAt: Int, cadenceSeconds: Int) {
-    guard (0..<86_400).contains(opensAt), opensAt < closesAt, closesAt <= 86_400,
-      (1...3_600).contains(cadenceSeconds)
-    else { return nil }
-    self.init(from: opensAt, to: closesAt, every: cadenceSeconds)
-  }
-
+  /// - Precondition: 0 ≤ opensAt < closesAt ≤ 86400, and a cadence of at least a second.
   private init(from opensAt: Int, to closesAt: Int, every cadenceSeconds: Int) {
     self.opensAt = opensAt
     self.closesAt = closesAt

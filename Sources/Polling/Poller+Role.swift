@@ -55,9 +55,7 @@ extension Poller {
   package var batchCount: Int { batching.plan.groups.count }
 
   /// Why and for how long the host is left alone; nil while it may be asked.
-  package var refusal: Refusal? {
-    gate.refusal(throttleMicrosecondsMin: Self.throttleMicrosecondsMin)
-  }
+  package var refusal: Refusal? { gate.refusal }
 
   /// What is in flight is forgotten by whoever stands down: its answers count for nobody.
   mutating func take(_ role: Role, at now: Timestamp) {

@@ -16,13 +16,9 @@ extension Poller {
   }
 
   mutating func findNext(_ now: Timestamp) {
-    upcoming.next = nil
-    upcoming.recheckAt = nil
-    if role == .resting { return }
-    switch schedule.nextSlot(after: now) {
-    case .slot(let slot): upcoming.next = slot
-    case .none: upcoming.recheckAt = now.adding(seconds: Poller.recheckSeconds)
-    }
+    upcoming.next = role == .resting ? nil : schedule.nextSlot(after: now)
+    let mustLookAgain = role != .resting && upcoming.next == nil
+    upcoming.recheckAt = mustLookAgain ? now.adding(seconds: Poller.recheckSeconds) : nil
   }
 
   private mutating func begin(_ grid: Timestamp, at now: Timestamp) {

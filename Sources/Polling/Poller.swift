@@ -171,7 +171,7 @@ package struct Poller: Sendable {
     gate = HostGate(
       requestsPerMinute: configuration.requestsPerMinute, burst: configuration.requestsBurst,
       retryMilliseconds: configuration.retryMilliseconds...configuration.retryMillisecondsMax,
-      coolDownSeconds: configuration.coolDownSeconds, seed: configuration.seed)
+      seed: configuration.seed)
   }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.

@@ -7,17 +7,6 @@
 // is the store's, the plan only keeps the occasions apart.
 import Market
 
-/// What is fixed for the life of a repair plan.
-package struct RepairPlanConfiguration: Sendable {
-  /// 0 asks for nothing.
-  package var requestsPerNight = 6_000
-  package var confirmSeconds: Int64 = 12 * 3_600
-  /// 1,970 minute bars are eight days and a little (docs/sources/sina.md#k-lines).
-  package var daysBack = 8
-
-  package init() {}
-}
-
 /// Instruments to ask for, the neediest first.
 package struct RepairPlan: Sendable {
   /// One instrument, and how far back its bars must reach.
@@ -27,18 +16,20 @@ package struct RepairPlan: Sendable {
     package let want: RepairCandidate.Want
   }
 
-  package let configuration: RepairPlanConfiguration
+  /// 0 asks for nothing.
+  package var requestsPerNight = 6_000
+  package var confirmSeconds: Int64 = 12 * 3_600
+  /// 1,970 minute bars are eight days and a little (docs/sources/sina.md#k-lines).
+  package static let daysBack = 8
 
-  package init(_ configuration: RepairPlanConfiguration = RepairPlanConfiguration()) {
-    self.configuration = configuration
-  }
+  package init() {}
 
   /// The first day whose minutes can still be had on `today`.
   package func firstDay(
     on today: TradingDay, isTradingDay: (TradingDay) -> Bool?
   ) -> TradingDay {
     var day = today
-    var left = configuration.daysBack - (isTradingDay(today) == false ? 0 : 1)
+    var left = Self.daysBack - (isTradingDay(today) == false ? 0 : 1)
     while left > 0 {
       day = day.advanced(by: -1)
       if isTradingDay(day) ?? !day.isWeekend { left -= 1 }
@@ -58,17 +49,17 @@ package struct RepairPlan: Sendable {
     let sorted = orders.values.sorted { left, right in
       left.want == right.want ? left.symbol < right.symbol : left.want > right.want
     }
-    return Array(sorted.prefix(configuration.requestsPerNight))
+    return Array(sorted.prefix(requestsPerNight))
   }
 
   /// When the days that rest have rested enough; nil if none does.
   package func nextCheck(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
     candidates.filter { isResting($0, at: now) }
-      .compactMap { $0.lastCheckedAt?.adding(seconds: configuration.confirmSeconds) }.min()
+      .compactMap { $0.lastCheckedAt?.adding(seconds: confirmSeconds) }.min()
   }
 
   private func isResting(_ candidate: RepairCandidate, at now: Timestamp) -> Bool {
     guard let last = candidate.lastCheckedAt else { return false }
-    return now < last.adding(seconds: configuration.confirmSeconds)
+    return now < last.adding(seconds: confirmSeconds)
   }
 }

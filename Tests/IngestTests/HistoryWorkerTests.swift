@@ -18,7 +18,7 @@ import Testing
     calendar: TradingCalendar = .shanghai, repairsPerNight: Int = 6_000,
     confirmSeconds: Int64 = 12 * 3_600
   ) -> HistoryWorker {
-    var repairs = RepairPlanConfiguration()
+    var repairs = RepairPlan()
     repairs.requestsPerNight = repairsPerNight
     repairs.confirmSeconds = confirmSeconds
     return HistoryWorker(
@@ -26,7 +26,7 @@ import Testing
       lists: ListPlans(
         nodes.map(\.part), ListPlanConfiguration(seed: 1), universe: pipeline.universe,
         calendar: calendar),
-      repairs: RepairPlan(repairs), calendar: calendar,
+      repairs: repairs, calendar: calendar,
       requestQueue: PacedQueueConfiguration(
         requestsPerMinute: 20, burst: 1, inFlightMax: 1, seed: 1))
   }

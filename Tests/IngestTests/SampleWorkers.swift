@@ -16,7 +16,7 @@ struct SampleWorkers {
   var alpacaFeed = "iex"
   var alpacaDelaySeconds: Int64 = 0
   var usEquities: [Symbol] = []
-  var repairs = RepairPlanConfiguration()
+  var repairs = RepairPlan()
 
   func configuration() throws -> WorkerConfiguration {
     var settings = Settings(.candled)

@@ -71,7 +71,7 @@ import Testing
       PacedQueueConfiguration(requestsPerMinute: 60, burst: 1, inFlightMax: 1, seed: 1))
     let now = moment(10, 0, 0)
     let first = queue.received(.enqueued([PacedJob(1, priority: 0)]), at: now)
-    guard case .request(let id, _, _)? = first.first else {
+    guard case .request(let id, _)? = first.first else {
       Issue.record("nothing was asked")
       return
     }

@@ -78,7 +78,7 @@ import Testing
     _ = ring.take(at: moment(10, 1))
     let actions = ring.answered("a", outcome: .ok, at: moment(10, 1, 1))
     let row = KeyUsage(source: .mairui, label: "a", day: monday, requests: 2)
-    #expect(actions == [.persist(row), .recovered(label: "a")])
+    #expect(actions == [.persist(row)])
     #expect(labels(&ring, 4, at: moment(10, 2)) == ["b", "b", "a", "b"])
   }
 

@@ -56,7 +56,7 @@ struct PacedBench {
     for action in queue.received(event, at: now) {
       actions.append(action)
       switch action {
-      case .request(let id, let job, _):
+      case .request(let id, let job):
         sent.append(Sent(elapsed: elapsed, wall: now, id: id, job: job))
         let reply = source(job, now)
         if let milliseconds = reply.milliseconds {

@@ -21,9 +21,7 @@ import Testing
         jobs += isNew ? 1 : 0
         return PacedJob(
           isNew ? jobs : Int.random(in: 1...jobs, using: &generator),
-          priority: Int.random(in: 0...2, using: &generator),
-          notBefore: Bool.random(using: &generator)
-            ? nil : bench.now.adding(seconds: Int64.random(in: -100...2_000, using: &generator)))
+          priority: Int.random(in: 0...2, using: &generator))
       }
       bench.feed(.enqueued(wanted)) { _, now in reply(&generator, now) }
       if Int.random(in: 0..<10, using: &generator) == 0, jobs > 0 {
@@ -156,7 +154,7 @@ import Testing
     var strays = 0
     for action in bench.actions {
       switch action {
-      case .request(_, let job, _): requestsOpen.insert(job)
+      case .request(_, let job): requestsOpen.insert(job)
       case .finished(let job):
         strays += requestsOpen.remove(job) == nil ? 1 : 0
         ended[job, default: 0] += 1

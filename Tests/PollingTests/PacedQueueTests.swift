@@ -22,17 +22,6 @@ import Testing
     #expect(bench.jobs == [1, 3, 2])
   }
 
-  @Test func `a job waits for its moment, and a second wish may bring it forward`() {
-    var bench = PacedBench(pacedQueue())
-    let late = moment(10, 0)
-    let jobs = [1, 2].map { PacedJob($0, priority: 0, notBefore: late) }
-    bench.feed(.enqueued(jobs)) { _, _ in PacedReply() }
-    bench.enqueue([2])
-    bench.run(untilElapsedSeconds: 7_200)
-    #expect(bench.jobs == [2, 1])
-    #expect(bench.sent.map(\.wall) == [moment(9, 0), late])
-  }
-
   @Test func `a job that is withdrawn is not asked for, nor asked for again`() {
     var bench = PacedBench(pacedQueue(inFlight: 1))
     let source: PacedBench.Source = { _, _ in PacedReply(outcome: .transient) }

@@ -24,7 +24,7 @@ import Testing
     var expected = 1
     var incomplete: [Timestamp] = []
     var cursor = moment(8, 0)
-    while case .slot(let slot) = schedule.nextSlot(after: cursor),
+    while let slot = schedule.nextSlot(after: cursor),
       slot.grid.shanghaiDay == monday
     {
       if asked[slot.grid]?.sorted() != [0, 1, 2] { incomplete.append(slot.grid) }

@@ -33,9 +33,9 @@ import Testing
         symbol: try symbol(number), day: today,
         want: RepairCandidate.Want.allCases.randomElement(using: &random) ?? .gap)
     }
-    var configuration = RepairPlanConfiguration()
-    configuration.requestsPerNight = 120
-    let orders = RepairPlan(configuration).orders(candidates.shuffled(using: &random), at: now)
+    var plan = RepairPlan()
+    plan.requestsPerNight = 120
+    let orders = plan.orders(candidates.shuffled(using: &random), at: now)
     #expect(orders.count == 120, "seed \(seed)")
     #expect(zip(orders, orders.dropFirst()).allSatisfy { $0.want >= $1.want }, "seed \(seed)")
     let left = candidates.filter { candidate in
@@ -56,10 +56,10 @@ import Testing
   }
 
   @Test func `a night without a budget asks for nothing`() throws {
-    var configuration = RepairPlanConfiguration()
-    configuration.requestsPerNight = 0
+    var plan = RepairPlan()
+    plan.requestsPerNight = 0
     let hole = RepairCandidate(symbol: try symbol(1), day: today, want: .gap)
-    #expect(RepairPlan(configuration).orders([hole], at: now).isEmpty)
+    #expect(plan.orders([hole], at: now).isEmpty)
   }
 
   @Test func `minutes reach back eight trading days, over weekends and holidays`() throws {
