@@ -172,13 +172,13 @@ extension CandleBook {
     disputes[index] = nil
     if isBandUnknown {
       standing.limits.isBandUnknown = true
-      notify(.bandUnknown, of: standing, at: rows[rows.count - 1])
+      notify(.bandUnknown, of: standing, at: rows[rows.count - 1].quote.at)
     }
     if standing.isContinued(by: rows[0].quote, rules: rules) {
       // Nothing booked was wrong: prices beyond the band, or a reference price that was adjusted.
       return replace(index, by: Checkpoint(state: standing), booking: rows)
     }
-    notify(.corrected, of: standing, at: rows[rows.count - 1])
+    notify(.corrected, of: standing, at: rows[rows.count - 1].quote.at)
     guard var base = base(of: dispute, at: index, for: rows[0]) else {
       return takeBack(index, rows: rows)
     }
@@ -241,14 +241,14 @@ extension CandleBook {
     disputes[index]?.replaced?.returned = rows
     guard rows.count >= rules.agreeingResponsesMin else { return }
     disputes[index] = nil
-    notify(.undone, of: replaced.checkpoint.state, at: row)
+    notify(.undone, of: replaced.checkpoint.state, at: row.quote.at)
     _ = replace(index, by: replaced.checkpoint, booking: rows)
   }
 
-  mutating func notify(_ kind: DisputeEvent.Kind, of state: InstrumentDay, at row: HeldRow) {
+  mutating func notify(_ kind: DisputeEvent.Kind, of state: InstrumentDay, at stamp: Timestamp) {
     output.events.append(
       .dispute(
-        DisputeEvent(kind: kind, symbol: state.symbol, tradingDay: state.day, at: row.quote.at)))
+        DisputeEvent(kind: kind, symbol: state.symbol, tradingDay: state.day, at: stamp)))
   }
 }
 
@@ -275,10 +275,7 @@ extension CandleBook {
     dispute.replaced = nil
     disputes[index] = dispute
     output.touched.append(index)
-    output.events.append(
-      .dispute(
-        DisputeEvent(
-          kind: .disputed, symbol: standing.symbol, tradingDay: standing.day, at: stamp)))
+    notify(.disputed, of: standing, at: stamp)
   }
 
   /// A row of an instrument whose readings are disputed: three answers of one reading, with none of
@@ -321,7 +318,7 @@ extension CandleBook {
   private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
     guard let state = instruments[index].state else { return .accepted(stateChanged: false) }
     disputes[index] = nil
-    notify(.settled, of: state, at: rows[rows.count - 1])
+    notify(.settled, of: state, at: rows[rows.count - 1].quote.at)
     let verdict =
       state.isContinued(by: rows[0].quote, rules: rules)
       ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows: rows)

@@ -129,7 +129,7 @@ package struct Daemon: Sendable {
   }
 
   private func warn(of calendar: TradingCalendar) {
-    let today = clock.startingPoint.shanghaiDay
+    let today = clock.now.shanghaiDay
     guard case .endsSoon(let days) = calendar.freshness(on: today) else { return }
     log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
   }

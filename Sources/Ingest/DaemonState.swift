@@ -49,17 +49,7 @@ package struct ReloadOutcome: Sendable, Hashable {
   package var accepted: Int
   package var refused: Int
   /// Settings whose old values stay in force until a restart.
-  package var needsRestart: [String]
-
-  package init(
-    at: Timestamp, problem: String?, accepted: Int, refused: Int, needsRestart: [String] = []
-  ) {
-    self.at = at
-    self.problem = problem
-    self.accepted = accepted
-    self.refused = refused
-    self.needsRestart = needsRestart
-  }
+  package var needsRestart: [String] = []
 
   package var isAccepted: Bool { problem == nil }
 }

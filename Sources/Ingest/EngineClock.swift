@@ -61,14 +61,6 @@ package enum EngineClock: Sendable, Hashable {
     UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / Int64(speed))
   }
 
-  /// The time it began with.
-  package var startingPoint: Timestamp {
-    switch self {
-    case .real: EngineClock.realNow()
-    case .scaled(let simulated, _, _), .stepped(let simulated, _): simulated
-    }
-  }
-
   /// What the wall clock shows; nil where there is none to be put right or wrong.
   func wall(atSteady steady: Timestamp) -> Timestamp? {
     switch self {

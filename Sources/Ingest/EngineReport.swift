@@ -113,17 +113,6 @@ package struct SourceReport: Sendable {
       if !isInSession { return ", out of session" }
       return mayBeClosed ? ", no row of today: the market may be closed" : ""
     }
-
-    package init(isInSession: Bool, stalenessSeconds: Int64?, limitSeconds: Int64) {
-      self.isInSession = isInSession
-      self.stalenessSeconds = stalenessSeconds
-      self.limitSeconds = limitSeconds
-    }
-  }
-
-  package init(source: Source, endpoint: String) {
-    self.source = source
-    self.endpoint = endpoint
   }
 
   package var isQuotes: Bool { endpoint == "quotes" }

@@ -23,7 +23,7 @@ struct EngineTime {
 
   init(_ clock: EngineClock) {
     self.clock = clock
-    stepped = clock.startingPoint
+    stepped = clock.now
     let steady = clock.isStepped ? stepped : EngineClock.steadyNow()
     let wall = clock.wall(atSteady: steady)
     verifier = ClockVerifier(offset: wall?.microseconds(since: steady) ?? 0, beganAt: steady)

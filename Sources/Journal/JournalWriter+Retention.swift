@@ -14,8 +14,6 @@ package struct JournalRetention: Sendable, Hashable {
   package var bytesOver: Int64 = 0
   /// The segment being written.
   package var bytesWriting: Int64 = 0
-
-  package init() {}
 }
 
 extension JournalWriter {

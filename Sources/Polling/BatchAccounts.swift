@@ -49,9 +49,8 @@ struct BatchAccounts: Sendable {
     return moments.dropFirst(silentMin - 1).first
   }
 
-  /// How many batches of a silent source have no response, and for how long that is silence. how
-  /// many have no answer, and for how long that is silence. One that was asked for just now may
-  /// have its answer yet.
+  /// How many batches of a silent source have no answer, and for how long that is silence. One that
+  /// was asked for just now may have its answer yet.
   func silent(
     at now: Timestamp, milliseconds: Int64, beganAt: Timestamp
   ) -> (batches: Int, since: Timestamp) {

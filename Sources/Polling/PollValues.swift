@@ -28,18 +28,6 @@ package struct PollRequest: Sendable, Hashable {
   /// The grid moment whose snapshot is wanted.
   package let slot: Timestamp
   package let deadlineMilliseconds: Int
-
-  package init(
-    id: PollRequestID, purpose: Purpose, group: UInt16, symbols: [Symbol], slot: Timestamp,
-    deadlineMilliseconds: Int
-  ) {
-    self.id = id
-    self.purpose = purpose
-    self.group = group
-    self.symbols = symbols
-    self.slot = slot
-    self.deadlineMilliseconds = deadlineMilliseconds
-  }
 }
 
 /// What became of a request, once the body of its answer was classified.
