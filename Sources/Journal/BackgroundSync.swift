@@ -182,7 +182,7 @@ final class BackgroundSync: Sendable {
       for file in work.rolled { _ = close(file.number) }
       return nil
     } catch {
-      return JournalError(.syncFailed, sentence: error.sentence, systemError: error.systemError)
+      return JournalError(.syncFailed, sentence: error.sentence)
     }
   }
 }

@@ -8,7 +8,7 @@ package struct JournalError: Error, Sendable, Hashable {
     case locked
     /// The positions asked for are not in the journal; `available` says which are.
     case missing
-    /// Bytes inside the journal are not what was written; `segment` and `offset` say where.
+    /// Bytes inside the journal are not what was written; the sentence says where.
     case damaged
     /// Written by a version of candled that this one does not know.
     case unsupportedVersion = "unsupported_version"
@@ -16,7 +16,7 @@ package struct JournalError: Error, Sendable, Hashable {
     case full
     /// An entry outside the bounds of the format. The journal is as it was before.
     case invalidEntry = "invalid_entry"
-    /// A system call failed; `systemError` is its errno.
+    /// A system call failed.
     case system
     /// The background sync failed: what was appended since may not survive a power cut. Appends
     /// fail until the writer has copied it into a segment that can be trusted.
@@ -26,23 +26,14 @@ package struct JournalError: Error, Sendable, Hashable {
   package var code: Code
   /// One sentence for people.
   package var sentence: String
-  /// The name of the segment file.
-  package var segment: String?
-  /// The byte in that segment at which the trouble starts.
-  package var offset: Int64?
-  package var systemError: Int32?
   /// The positions that the journal holds, with `missing`; nil when it holds none.
   package var available: ClosedRange<JournalPosition>?
 
   init(
-    _ code: Code, sentence: String, segment: String? = nil, offset: Int64? = nil,
-    systemError: Int32? = nil, available: ClosedRange<JournalPosition>? = nil
+    _ code: Code, sentence: String, available: ClosedRange<JournalPosition>? = nil
   ) {
     self.code = code
     self.sentence = sentence
-    self.segment = segment
-    self.offset = offset
-    self.systemError = systemError
     self.available = available
   }
 }

@@ -157,8 +157,7 @@ package final class JournalReader {
 
   private func gap(from: Int64, to: Int64, in segment: JournalSegment) -> JournalError {
     JournalError(
-      .missing, sentence: "Entries \(from) to \(to) are missing after segment \(segment.name).",
-      segment: segment.name)
+      .missing, sentence: "Entries \(from) to \(to) are missing after segment \(segment.name).")
   }
 
   private func decoded(

@@ -82,20 +82,19 @@ package struct JournalRecovery: Sendable, Hashable {
     _ segment: JournalSegment, at offset: Int64, in directory: JournalDirectory
   ) throws(JournalError) {
     let path = directory.path(of: segment.name)
-    let file = Descriptor(
-      try checked("open \(path)", segment: segment.name) { open(path, O_RDWR | O_CLOEXEC) })
+    let file = Descriptor(try checked("open \(path)") { open(path, O_RDWR | O_CLOEXEC) })
     tornBytes = segment.bytes - offset
     tornPath = path
-    _ = try checked("truncate a torn entry", segment: segment.name) {
+    _ = try checked("truncate a torn entry") {
       ftruncate(file.number, off_t(offset))
     }
     guard offset == 0 else { return }
     let header = SegmentHeader(firstSequence: segment.first).encoded
-    let written = try checked("write a segment header", segment: segment.name) {
+    let written = try checked("write a segment header") {
       pwrite(file.number, header, header.count, 0)
     }
     guard written == header.count else {
-      throw .systemCall("write a segment header", number: ENOSPC, segment: segment.name)
+      throw .systemCall("write a segment header", number: ENOSPC)
     }
   }
 
@@ -103,17 +102,13 @@ package struct JournalRecovery: Sendable, Hashable {
     _ segment: JournalSegment, in directory: JournalDirectory
   ) throws(JournalError) {
     let path = directory.path(of: segment.name)
-    let file = Descriptor(
-      try checked("open \(path)", segment: segment.name) { open(path, O_RDWR | O_CLOEXEC) })
-    _ = try checked("sync \(path)", segment: segment.name) { fdatasync(file.number) }
+    let file = Descriptor(try checked("open \(path)") { open(path, O_RDWR | O_CLOEXEC) })
+    _ = try checked("sync \(path)") { fdatasync(file.number) }
   }
 }
 
 extension JournalError {
   static func damage(in segment: JournalSegment, at offset: Int64) -> JournalError {
-    JournalError(
-      .damaged, sentence: "Segment \(segment.name) is damaged at byte \(offset).",
-      segment: segment.name,
-      offset: offset)
+    JournalError(.damaged, sentence: "Segment \(segment.name) is damaged at byte \(offset).")
   }
 }

@@ -33,8 +33,7 @@ extension JournalWriter {
       try heal()
     } catch {
       throw JournalError(
-        error.code == .full ? .full : .syncFailed, sentence: error.sentence, segment: error.segment,
-        systemError: error.systemError)
+        error.code == .full ? .full : .syncFailed, sentence: error.sentence)
     }
     healTriedAt = nil
   }
@@ -124,7 +123,7 @@ extension JournalWriter {
   private func begin(_ first: Int64, at path: String) throws(JournalError) -> Copy {
     let name = JournalSegment.name(first: first)
     let file = Descriptor(
-      try checked("create \(path)", segment: name) {
+      try checked("create \(path)") {
         open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
       })
     let header = SegmentHeader(firstSequence: first)
@@ -144,8 +143,8 @@ extension JournalWriter {
   }
 
   private func finish(_ segment: OpenSegment, at path: String) throws(JournalError) {
-    _ = try checked("sync \(path)", segment: segment.name) { systemSync(segment.file) }
-    _ = try checked("name \(path)", segment: segment.name) {
+    _ = try checked("sync \(path)") { systemSync(segment.file) }
+    _ = try checked("name \(path)") {
       rename(path, directory.path(of: segment.name))
     }
   }

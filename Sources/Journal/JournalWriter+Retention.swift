@@ -93,7 +93,7 @@ extension JournalWriter {
 
   private func delete(_ segment: JournalSegment) throws(JournalError) {
     let path = directory.path(of: segment.name)
-    _ = try checked("delete \(path)", segment: segment.name) { unlink(path) }
+    _ = try checked("delete \(path)") { unlink(path) }
   }
 }
 

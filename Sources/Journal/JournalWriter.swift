@@ -139,7 +139,7 @@ package final class JournalWriter {
     let path = directory.path(of: name)
     setAside(path)
     let file = Descriptor(
-      try checked("create \(path)", segment: name) {
+      try checked("create \(path)") {
         open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o640)
       })
     let header = SegmentHeader(firstSequence: first)
@@ -178,8 +178,7 @@ package final class JournalWriter {
   /// Goes on in the last segment, which recovery has made sound.
   private func reopen(_ tail: JournalRecovery.Tail) throws(JournalError) {
     let path = directory.path(of: tail.segment.name)
-    let file = Descriptor(
-      try checked("open \(path)", segment: tail.segment.name) { open(path, O_RDWR | O_CLOEXEC) })
+    let file = Descriptor(try checked("open \(path)") { open(path, O_RDWR | O_CLOEXEC) })
     segment = OpenSegment(
       name: tail.segment.name, first: tail.segment.first, file: file.number, bytes: tail.bytes,
       link: tail.link, day: tail.day)
@@ -196,7 +195,7 @@ package final class JournalWriter {
       let count = uninterrupted { systemWrite(segment.file, rest, off_t(segment.bytes) + done) }
       if count <= 0 {
         let error = JournalError.systemCall(
-          "append to the journal", number: count == 0 ? ENOSPC : errno, segment: segment.name)
+          "append to the journal", number: count == 0 ? ENOSPC : errno)
         _ = ftruncate(segment.file, off_t(segment.bytes))
         return .failure(error)
       }

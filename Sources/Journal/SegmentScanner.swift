@@ -39,8 +39,7 @@ final class SegmentScanner {
   init(_ segment: JournalSegment, at path: String) throws(JournalError) {
     self.segment = segment
     expected = segment.first
-    file = Descriptor(
-      try checked("open \(path)", segment: segment.name) { open(path, O_RDONLY | O_CLOEXEC) })
+    file = Descriptor(try checked("open \(path)") { open(path, O_RDONLY | O_CLOEXEC) })
   }
 
   func step() throws(JournalError) -> Step {
@@ -97,8 +96,7 @@ final class SegmentScanner {
     guard header.version == SegmentHeader.version else {
       throw JournalError(
         .unsupportedVersion,
-        sentence: "Segment \(segment.name) has format version \(header.version).",
-        segment: segment.name)
+        sentence: "Segment \(segment.name) has format version \(header.version).")
     }
     offset = Int64(SegmentHeader.byteCount)
     link = header.checksum
@@ -119,7 +117,7 @@ final class SegmentScanner {
     payloadBytes = 0
     while payloadBytes < count {
       let done = payloadBytes
-      let got = try checked("read", segment: segment.name) {
+      let got = try checked("read") {
         payload.withUnsafeMutableBytes {
           pread(file.number, $0.baseAddress.map { $0 + done }, count - done, off_t(start) + done)
         }
@@ -153,7 +151,7 @@ final class SegmentScanner {
     if errno == ENXIO { return nil }
     // A file system that does not know: all of it is data.
     guard errno == EINVAL || errno == EOPNOTSUPP else {
-      throw .systemCall("read", number: errno, segment: segment.name)
+      throw .systemCall("read", number: errno)
     }
     return start
   }

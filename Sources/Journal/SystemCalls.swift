@@ -12,21 +12,18 @@ func uninterrupted<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
 
 /// `doing` completes the sentence "Cannot …".
 func checked<Result: FixedWidthInteger>(
-  _ doing: String, segment: String? = nil, call: () -> Result
+  _ doing: String, call: () -> Result
 ) throws(JournalError) -> Result {
   let result = uninterrupted(call)
-  guard result >= 0 else { throw .systemCall(doing, number: errno, segment: segment) }
+  guard result >= 0 else { throw .systemCall(doing, number: errno) }
   return result
 }
 
 extension JournalError {
-  static func systemCall(
-    _ doing: String, number: Int32, segment: String? = nil
-  ) -> JournalError {
+  static func systemCall(_ doing: String, number: Int32) -> JournalError {
     let code: Code = number == ENOSPC || number == EDQUOT ? .full : .system
     let reason = String(cString: strerror(number))
-    return JournalError(
-      code, sentence: "Cannot \(doing): \(reason).", segment: segment, systemError: number)
+    return JournalError(code, sentence: "Cannot \(doing): \(reason).")
   }
 }
 

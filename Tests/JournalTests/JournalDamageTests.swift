@@ -90,8 +90,8 @@ import Testing
       }
       let start = index < SegmentHeader.byteCount ? 0 : ([SegmentHeader.byteCount] + ends)[before]
       let error = #expect(throws: JournalError.self, comment) { try reader.next() }
-      #expect(error?.code == .damaged && error?.offset == Int64(start), comment)
-      #expect(error?.segment == name && writer.recovery.damage == error, comment)
+      #expect(error?.code == .damaged && writer.recovery.damage == error, comment)
+      #expect(error?.sentence == "Segment \(name) is damaged at byte \(start).", comment)
       #expect(try reader.skipDamage() == nil, comment)
       #expect(try writer.append(timer("x")).sequence == Int64(entries.count + 1), comment)
       #expect(try reader.skipDamage() == JournalPosition(Int64(entries.count + 1)), comment)
@@ -109,7 +109,7 @@ import Testing
     folder.write(header, to: name)
     let error = #expect(throws: JournalError.self) { try JournalWriter(directory: folder.path) }
     #expect(error?.code == .unsupportedVersion)
-    #expect(error?.segment == name)
+    #expect(error?.sentence.contains(name) == true)
   }
 
   @Test func `a disk that fills up at any byte leaves the journal as it was`() throws {
@@ -174,7 +174,7 @@ import Testing
     sync.appended(1)
     for _ in 0..<2 {
       let error = #expect(throws: JournalError.self) { try sync.sync() }
-      #expect(error?.code == .syncFailed && error?.systemError == EINVAL)
+      #expect(error?.code == .syncFailed)
     }
     #expect(sync.syncedSequence == 0)
     #expect(sync.failedWith?.code == .syncFailed)
