@@ -141,18 +141,7 @@ extension Daemon {
 
   /// Waits for it only so long: a database that hangs is no reason to stay.
   private func releaseLease(_ lease: Lease, leadership: Leadership) async {
-    let (ends, inbox) = AsyncStream.makeStream(of: Void.self)
-    // Unstructured: whichever ends first is enough.
-    Task {
-      await leadership.release(lease)
-      inbox.yield()
-    }
-    // Unstructured, as above.
-    Task {
-      try? await Task.sleep(nanoseconds: Self.releaseNanosecondsMax)
-      inbox.yield()
-    }
-    for await _ in ends { return }
+    _ = await result(within: Self.releaseNanosecondsMax) { await leadership.release(lease) }
   }
 
   private static let releaseNanosecondsMax: UInt64 = 1_000_000_000

@@ -147,20 +147,10 @@ package final class DaemonState: Sendable {
       return true
     }
     guard isAsked else { return nil }
-    let (responses, inbox) = AsyncStream.makeStream(of: EngineReport?.self)
-    // Unstructured: an engine that hangs is not waited for.
-    Task {
-      inbox.yield(await engine.report(on: []))
-      parts.withLock { $0.pendingReports -= 1 }
+    return await result(within: patienceNanoseconds) { [parts] in
+      defer { parts.withLock { $0.pendingReports -= 1 } }
+      return await engine.report(on: [])
     }
-    // Unstructured, as above.
-    let patience = Task { [patienceNanoseconds] in
-      try? await Task.sleep(nanoseconds: patienceNanoseconds)
-      inbox.yield(nil)
-    }
-    defer { patience.cancel() }
-    for await response in responses { return response }
-    return nil
   }
 
   /// Everything in one value. Waits for the engine's turn to end, but not for long.
@@ -182,4 +172,24 @@ package final class DaemonState: Sendable {
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report
   }
+}
+
+/// What `work` comes to; nil if that takes longer. It goes on all the same.
+func result<Value: Sendable>(
+  within nanoseconds: UInt64, of work: @escaping @Sendable () async -> Value
+) async -> Value? {
+  let (results, inbox) = AsyncStream.makeStream(of: Value?.self)
+  // Unstructured: what hangs is not waited for.
+  Task {
+    let value = await work()
+    inbox.yield(value)
+  }
+  // Unstructured, as above.
+  let patience = Task {
+    try? await Task.sleep(nanoseconds: nanoseconds)
+    inbox.yield(nil)
+  }
+  defer { patience.cancel() }
+  for await result in results { return result }
+  return nil
 }

@@ -13,6 +13,15 @@ extension JournalEntry {
       status: 0, request: [], body: [])
   }
 
+  /// What steers the pipeline beside answers and time, as a text.
+  static func control(
+    _ text: String, of source: Source, key: String, at moment: Timestamp
+  ) -> JournalEntry {
+    JournalEntry(
+      kind: .control, source: source, key: key, requestedAt: moment, receivedAt: moment, status: 0,
+      request: Array(text.utf8), body: [])
+  }
+
   /// The request group of an answer with quotes; nil for one of another series.
   var quotesGroup: UInt16? { Self.quotesGroup(key: key, of: source) }
 
@@ -40,9 +49,7 @@ extension JournalEntry {
 
   /// A key is about to be used, or was parked.
   static func usage(_ usage: KeyUsage, at moment: Timestamp) -> JournalEntry {
-    JournalEntry(
-      kind: .control, source: usage.source, key: usage.journalKey, requestedAt: moment,
-      receivedAt: moment, status: 0, request: Array(usage.text.utf8), body: [])
+    control(usage.text, of: usage.source, key: usage.journalKey, at: moment)
   }
 
   /// What a worker asked; nil for an entry of another kind.

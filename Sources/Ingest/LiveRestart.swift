@@ -84,9 +84,7 @@ struct RecordedCoolDown: Sendable, Hashable {
 extension JournalEntry {
   /// - Parameter text: nothing where what was recorded before means nothing any more.
   static func coolDown(_ text: String, of source: Source, at moment: Timestamp) -> JournalEntry {
-    JournalEntry(
-      kind: .control, source: source, key: RecordedCoolDown.series, requestedAt: moment,
-      receivedAt: moment, status: 0, request: Array(text.utf8), body: [])
+    control(text, of: source, key: RecordedCoolDown.series, at: moment)
   }
 }
 

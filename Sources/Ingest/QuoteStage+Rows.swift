@@ -80,7 +80,7 @@ extension QuoteStage {
         rows.reject(quoteBatch.quotes[place].refused(.duplicate, detail: fault), in: &response)
         continue
       }
-      _ = rowMatching.markAnswered(index)
+      rowMatching.markAnswered(index)
       guard rowMatching.wasAsked(for: index) else {
         rows.reject(
           quoteBatch.quotes[place].refused(.unrequested, detail: "the symbol was not requested"),
@@ -106,12 +106,8 @@ extension QuoteStage {
       receivedAt: response.entry.receivedAt, hasRefreshStamp: response.hasRefreshStamps,
       isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
-    case .held(let reason, let detail):
-      touched.insert(index)
-      silence.refused(index, reason: reason, at: response.entry.receivedAt)
-      rowMatching.withdraw(index)
-      rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
-    case .rejected(let reason, let detail):
+    case .held(let reason, let detail), .rejected(let reason, let detail):
+      if case .held = verdict { touched.insert(index) }
       silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
       rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
@@ -215,7 +211,7 @@ extension QuoteStage {
 
   private mutating func takeOverview(into rows: inout PendingRows) {
     for row in quoteBatch.overview {
-      _ = rowMatching.markAnswered(index(of: row.symbol))
+      rowMatching.markAnswered(index(of: row.symbol))
       guard overview[row.symbol] != row else { continue }
       overview[row.symbol] = row
       rows.overview[row.symbol] = row

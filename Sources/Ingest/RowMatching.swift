@@ -61,12 +61,10 @@ extension RowMatching {
 
   func wasAsked(for index: Int) -> Bool { index < asked.count && asked[index] == number }
 
-  /// Notes the instrument's row; false if it already had one.
-  mutating func markAnswered(_ index: Int) -> Bool {
+  /// Notes the instrument's row.
+  mutating func markAnswered(_ index: Int) {
     grow(to: index + 1)
-    if answered[index] == number { return false }
     answered[index] = number
-    return true
   }
 
   /// The row did not count after all.

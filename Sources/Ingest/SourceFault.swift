@@ -12,23 +12,17 @@ package struct SourceFault: Sendable, Hashable {
     case response(status: Int32, outcome: String)
   }
 
-  package private(set) var reason: Reason
+  package let reason: Reason
   /// nil where the upstream has no address: a test's.
-  package private(set) var host: String?
-  package private(set) var attempts = 1
+  package let host: String?
+  package let attempts: Int
   package let since: Timestamp
 
-  package init(_ reason: Reason, host: String?, since: Timestamp) {
+  package init(_ reason: Reason, host: String?, since: Timestamp, attempts: Int = 1) {
     self.reason = reason
     self.host = host
     self.since = since
-  }
-
-  /// Another request failed.
-  mutating func repeated(_ reason: Reason, host: String?) {
-    self.reason = reason
-    self.host = host
-    attempts += 1
+    self.attempts = attempts
   }
 
   /// The class of the fault, as metrics label it.
@@ -80,12 +74,10 @@ extension Timestamp {
 }
 
 extension SourceFault? {
+  /// Another request failed.
   mutating func record(_ reason: SourceFault.Reason, host: String?, at now: Timestamp) {
-    guard self == nil else {
-      self?.repeated(reason, host: host)
-      return
-    }
-    self = SourceFault(reason, host: host, since: now)
+    self = SourceFault(
+      reason, host: host, since: self?.since ?? now, attempts: (self?.attempts ?? 0) + 1)
   }
 }
 

@@ -33,9 +33,7 @@ package struct TermStart: Sendable, Hashable {
 
 extension JournalEntry {
   static func termStart(_ start: TermStart, at moment: Timestamp) -> JournalEntry {
-    JournalEntry(
-      kind: .control, source: .live, key: TermStart.series, requestedAt: moment,
-      receivedAt: moment, status: 0, request: Array(start.text.utf8), body: [])
+    control(start.text, of: .live, key: TermStart.series, at: moment)
   }
 
   /// nil for an entry of another kind.
