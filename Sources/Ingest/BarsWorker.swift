@@ -53,9 +53,9 @@ struct BarsWorker: SourceWorker {
   /// The pause from a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
-  var hours: BarsHours { plan.configuration.hours }
+  var hours: BarsHours { plan.hours }
 
-  var delaySeconds: Int64 { plan.configuration.delaySeconds }
+  var delaySeconds: Int64 { plan.delaySeconds }
 
   /// The moment up to which all requested bars are read.
   var barsThrough: Timestamp? { plan.through }
@@ -114,7 +114,7 @@ struct BarsWorker: SourceWorker {
   }
 
   private func day(at moment: Timestamp) -> TradingDay {
-    plan.configuration.hours.zone.day(at: moment)
+    plan.hours.zone.day(at: moment)
   }
 
   private mutating func askForSessions(_ now: Timestamp, into actions: inout [WorkerAction]) {

@@ -44,15 +44,10 @@ extension Daemon {
     var onReady: @Sendable (DaemonHandle) async -> Void
   }
 
-  private enum Waiting: Sendable {
-    case over(Result<Lease?, StoreError>)
-    case stopped
-  }
-
   /// - Returns: nil if told to stop; then nothing is waited for, neither the database.
   private func standBy(_ leadership: Leadership) async throws(StoreError) -> Lease? {
-    let (outcomes, inbox) = AsyncStream.makeStream(of: Waiting.self)
-    stop.whenSet { _ in inbox.yield(.stopped) }
+    let (outcomes, inbox) = AsyncStream.makeStream(of: Result<Lease?, StoreError>.self)
+    stop.whenSet { _ in inbox.yield(.success(nil)) }
     let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.loopSecondsMax)
     defer { state.heartbeats.end(loop) }
     // Unstructured: a database that hangs must not keep a stopped daemon waiting.
@@ -68,16 +63,13 @@ extension Daemon {
           metadata: [
             "term": "\(lease.term)", "holder": "\(lease.holder)", "before": "\(before.holder)",
           ])
-        inbox.yield(.over(.success(lease)))
+        inbox.yield(.success(lease))
       } catch {
-        inbox.yield(.over(.failure(error)))
+        inbox.yield(.failure(error))
       }
     }
     defer { asking.cancel() }
-    for await outcome in outcomes {
-      guard case .over(let result) = outcome else { return nil }
-      return try result.get()
-    }
+    for await outcome in outcomes { return try outcome.get() }
     return nil
   }
 

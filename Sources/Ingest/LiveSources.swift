@@ -63,36 +63,32 @@ extension Engine {
   /// Takes an event of a source to the series it is of.
   func follow(_ event: Failover.Event) {
     guard !waiting.isStopping, let series = event.source?.instruments else { return }
-    let isInSession = isInSession(series)
-    let change = workers.failovers[series]?.received(event, at: now, isInSession: isInSession)
-    finish(change, of: series)
+    take(event, to: series)
     if case .asked = event { return }
     assignRoles()
+  }
+
+  private func take(_ event: Failover.Event, to series: Source) {
+    let isInSession = pipeline.place(of: series).map { pipeline.stages[$0].isInSession(now) }
+    let change = workers.failovers[series]?.received(
+      event, at: now, isInSession: isInSession ?? false)
+    finish(change, of: series)
   }
 
   /// Silence that has lasted long enough.
   func runFailovers(at now: Timestamp) {
     for (series, failover) in workers.failovers {
       guard let wake = failover.wake, wake <= now else { continue }
-      let isInSession = isInSession(series)
-      finish(
-        workers.failovers[series]?.received(.woke, at: now, isInSession: isInSession), of: series)
+      take(.woke, to: series)
       assignRoles()
     }
   }
 
   func failoversJumped(by microseconds: Int64) {
     for series in workers.failovers.keys {
-      let isInSession = isInSession(series)
-      finish(
-        workers.failovers[series]?.received(
-          .clockJumped(microseconds: microseconds), at: now, isInSession: isInSession), of: series)
+      take(.clockJumped(microseconds: microseconds), to: series)
     }
     assignRoles()
-  }
-
-  private func isInSession(_ series: Source) -> Bool {
-    pipeline.place(of: series).map { pipeline.stages[$0].isInSession(now) } ?? false
   }
 
   func finish(_ change: Failover.Change?, of series: Source) {

@@ -88,19 +88,18 @@ package struct SourceWorkers: Sendable {
   }
 
   private func keyRing(_ source: SourceConfiguration, for pipeline: Pipeline) -> KeyRing {
-    var keys = KeyRingConfiguration(
-      source: source.definition.mainSeries, labels: source.keys.map(\.label),
-      seed: configuration.seed)
-    keys.dailyQuota = source.requestsPerDay
-    return KeyRing(keys, usage: Array(pipeline.keyUsage.values))
+    KeyRing(
+      source.keys.map(\.label), of: source.definition.mainSeries,
+      dailyQuota: source.requestsPerDay, seed: configuration.seed,
+      usage: Array(pipeline.keyUsage.values))
   }
 
   private func barsWorker(
     _ source: SourceConfiguration, for pipeline: Pipeline
   ) -> any SourceWorker {
-    var bars = BarsPlanConfiguration(symbols: source.symbols, hours: source.series.barsHours)
-    bars.delaySeconds = source.delaySeconds
-    var plan = BarsPlan(bars, through: pipeline.recorded.through[source.series] ?? [:])
+    var plan = BarsPlan(
+      source.symbols, hours: source.series.barsHours, delaySeconds: source.delaySeconds,
+      through: pipeline.recorded.through[source.series] ?? [:])
     plan.learn(pipeline.recorded.sessions)
     return BarsWorker(
       source.definition, series: source.series, key: source.keys.first?.label, plan: plan,

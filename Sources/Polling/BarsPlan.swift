@@ -35,22 +35,6 @@ package struct BarsHours: Sendable, Hashable {
   func closing(of day: TradingDay) -> Timestamp { zone.moment(on: day, secondOfDay: span.closes) }
 }
 
-/// What is fixed for the life of a bars plan.
-package struct BarsPlanConfiguration: Sendable {
-  package let hours: BarsHours
-  package var symbols: [Symbol]
-  /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
-  package var delaySeconds: Int64 = 0
-  /// The time after the minute's end until its bar is there.
-  package var phaseSeconds: Int64 = 5
-  package var chunkSymbolsMax = 200
-
-  package init(symbols: [Symbol], hours: BarsHours) {
-    self.symbols = symbols
-    self.hours = hours
-  }
-}
-
 package struct BarsPlan: Sendable {
   struct Chunk: Sendable {
     var symbols: [Symbol]
@@ -71,7 +55,9 @@ package struct BarsPlan: Sendable {
     let round: Round
   }
 
-  package let configuration: BarsPlanConfiguration
+  package let hours: BarsHours
+  /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
+  package let delaySeconds: Int64
   private var sessions: [TradingDay: MarketSession] = [:]
   private(set) var chunks: [Chunk]
 
@@ -79,20 +65,24 @@ package struct BarsPlan: Sendable {
   static let eveningSeconds = 5 * 60
   static let morningSeconds = 30 * 60
   static let overlapSeconds: Int64 = 180
+  /// The time after the minute's end until its bar is there.
+  static let phaseSeconds: Int64 = 5
   /// A longer absence is a backfill's to mend.
   static let daysBackMax = 7
 
   /// - Parameter through: what was read before, by `key(of:)` of the chunk's symbols. A chunk that
   ///   was never asked like this goes on from the day the others had come to: one symbol more must
   ///   not make the rest forget an outage.
-  package init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
-    self.configuration = configuration
-    let since = through.values.max().map { latest in
-      configuration.hours.opening(of: configuration.hours.zone.day(at: latest))
-    }
-    let symbols = Set(configuration.symbols).sorted()
-    chunks = stride(from: 0, to: symbols.count, by: configuration.chunkSymbolsMax).map { start in
-      let end = min(start + configuration.chunkSymbolsMax, symbols.count)
+  package init(
+    _ symbols: [Symbol], hours: BarsHours, delaySeconds: Int64 = 0, chunkSymbolsMax: Int = 200,
+    through: [String: Timestamp] = [:]
+  ) {
+    self.hours = hours
+    self.delaySeconds = delaySeconds
+    let since = through.values.max().map { hours.opening(of: hours.zone.day(at: $0)) }
+    let symbols = Set(symbols).sorted()
+    chunks = stride(from: 0, to: symbols.count, by: chunkSymbolsMax).map { start in
+      let end = min(start + chunkSymbolsMax, symbols.count)
       let part = Array(symbols[start..<end])
       let known = through[BarsPlan.key(of: part)]
       return Chunk(symbols: part, through: known ?? since, isRead: known != nil)
@@ -195,7 +185,7 @@ extension BarsPlan {
   /// not over: that counts for nothing.
   private mutating func discardFuture(_ chunk: Int, at now: Timestamp) {
     guard let known = chunks[chunk].through, known > now else { return }
-    chunks[chunk].through = Self.believed(known, at: now, configuration.hours)
+    chunks[chunk].through = Self.believed(known, at: now, hours)
     chunks[chunk].reread = []
   }
 
@@ -212,7 +202,7 @@ extension BarsPlan {
 
   /// The end of the latest minute that can be had; nil if no day within reach traded.
   private func lastMinuteEnd(_ now: Timestamp) -> Timestamp? {
-    let visible = now.adding(seconds: -configuration.delaySeconds - configuration.phaseSeconds)
+    let visible = now.adding(seconds: -delaySeconds - Self.phaseSeconds)
     let minute = Timestamp(seconds: visible.seconds - (visible.seconds % 60 + 60) % 60)
     var day = day(at: minute)
     for _ in 0..<Self.daysBackMax {
@@ -234,7 +224,7 @@ extension BarsPlan {
 
   /// The evening of the last day that traded and the morning after, the second of the day before.
   private func occasions(_ now: Timestamp) -> [Occasion] {
-    let visible = now.adding(seconds: -configuration.delaySeconds)
+    let visible = now.adding(seconds: -delaySeconds)
     let today = day(at: visible)
     if trades(today), visible >= closing(of: today).adding(seconds: Int64(Self.eveningSeconds)) {
       return [Occasion(day: today, round: .evening)]
@@ -254,7 +244,7 @@ extension BarsPlan {
   private func windows(of occasion: Occasion, chunk: Int) -> [BarsWindow] {
     let day = occasion.day
     let first = occasion.round == .evening ? day.advanced(by: -Self.daysBackMax) : day
-    let zone = configuration.hours.zone
+    let zone = hours.zone
     let midnight = zone.moment(on: first, secondOfDay: 0)
     let next = zone.moment(on: day.advanced(by: 1), secondOfDay: 0)
     return [
@@ -270,7 +260,7 @@ extension BarsPlan {
 extension BarsPlan {
   /// When to look again.
   package func nextWake(after now: Timestamp) -> Timestamp {
-    let wait = configuration.delaySeconds + configuration.phaseSeconds
+    let wait = delaySeconds + Self.phaseSeconds
     let visible = now.adding(seconds: -wait)
     let minute = visible.seconds - (visible.seconds % 60 + 60) % 60 + 60
     let next = Timestamp(seconds: minute)
@@ -291,7 +281,7 @@ extension BarsPlan {
   }
 
   private func trades(_ day: TradingDay) -> Bool {
-    if configuration.hours.isEveryDay { return true }
+    if hours.isEveryDay { return true }
     guard let first = sessions.keys.min(), let last = sessions.keys.max(),
       first <= day, day <= last
     else { return !day.isWeekend }
@@ -302,7 +292,7 @@ extension BarsPlan {
     (1...Self.daysBackMax).lazy.map { day.advanced(by: -$0) }.first(where: trades)
   }
 
-  private func day(at moment: Timestamp) -> TradingDay { configuration.hours.zone.day(at: moment) }
-  private func opening(of day: TradingDay) -> Timestamp { configuration.hours.opening(of: day) }
-  private func closing(of day: TradingDay) -> Timestamp { configuration.hours.closing(of: day) }
+  private func day(at moment: Timestamp) -> TradingDay { hours.zone.day(at: moment) }
+  private func opening(of day: TradingDay) -> Timestamp { hours.opening(of: day) }
+  private func closing(of day: TradingDay) -> Timestamp { hours.closing(of: day) }
 }

@@ -10,22 +10,6 @@
 // the ledger, not the source's patience. Keys are known by their labels; no secret is in here.
 import Market
 
-/// What is fixed for the life of a key ring.
-package struct KeyRingConfiguration: Sendable {
-  package var source: Source
-  package var labels: [String]
-  package var seed: UInt64
-  /// Requests a key and Shanghai day; nil where the source does not count days. The free plan of
-  /// 2022 had 50, and no later number is sure (docs/sources/mairui.md#quotas).
-  package var dailyQuota: Int? = 50
-
-  package init(source: Source, labels: [String], seed: UInt64) {
-    self.source = source
-    self.labels = labels
-    self.seed = seed
-  }
-}
-
 /// The keys of one source, their ledger of today and their health.
 package struct KeyRing: Sendable {
   /// Leave to send one request.
@@ -69,7 +53,9 @@ package struct KeyRing: Sendable {
     var reason: KeyParking
   }
 
-  let configuration: KeyRingConfiguration
+  private let source: Source
+  /// Requests a key and Shanghai day; nil where the source does not count days.
+  private let dailyQuota: Int?
   var keys: [Key]
   var backoff: Backoff
 
@@ -83,17 +69,24 @@ package struct KeyRing: Sendable {
   /// The rate limits in a row that are a fault of the deployment: two hosts share a key.
   static let alarmThrottles = 3
 
-  /// - Parameter usage: the rows persisted before, of one key and day in the order written.
+  /// - Parameters:
+  ///   - dailyQuota: the free plan of 2022 had 50, and no later number is sure
+  ///     (docs/sources/mairui.md#quotas).
+  ///   - usage: the rows persisted before, of one key and day in the order written.
   /// - Precondition: the labels are labels. One that is repeated is one key.
-  package init(_ configuration: KeyRingConfiguration, usage: [KeyUsage] = []) {
-    precondition(configuration.labels.allSatisfy(KeyUsage.isLabel))
-    self.configuration = configuration
+  package init(
+    _ labels: [String], of source: Source, dailyQuota: Int? = 50, seed: UInt64,
+    usage: [KeyUsage] = []
+  ) {
+    precondition(labels.allSatisfy(KeyUsage.isLabel))
+    self.source = source
+    self.dailyQuota = dailyQuota
     var seen = Set<String>()
-    keys = configuration.labels.filter { seen.insert($0).inserted }.map { Key(label: $0) }
+    keys = labels.filter { seen.insert($0).inserted }.map { Key(label: $0) }
     backoff = Backoff(
       baseMilliseconds: Self.rateLimitMilliseconds.lowerBound,
-      capMilliseconds: Self.rateLimitMilliseconds.upperBound, seed: configuration.seed)
-    for row in usage where row.source == configuration.source { restore(row) }
+      capMilliseconds: Self.rateLimitMilliseconds.upperBound, seed: seed)
+    for row in usage where row.source == source { restore(row) }
   }
 
   private mutating func restore(_ usage: KeyUsage) {
@@ -133,7 +126,7 @@ package struct KeyRing: Sendable {
 
   func usage(_ key: Key) -> KeyUsage {
     KeyUsage(
-      source: configuration.source, label: key.label, day: key.day, requests: key.requests,
+      source: source, label: key.label, day: key.day, requests: key.requests,
       parkedUntil: key.parking?.until, parkedReason: key.parking?.reason)
   }
 
@@ -141,7 +134,7 @@ package struct KeyRing: Sendable {
     Timestamp(day: day.advanced(by: 1), secondOfDay: KeyRing.dayGraceSeconds)
   }
 
-  func isSpent(_ key: Key) -> Bool { configuration.dailyQuota.map { key.requests >= $0 } ?? false }
+  func isSpent(_ key: Key) -> Bool { dailyQuota.map { key.requests >= $0 } ?? false }
 
   private func choice(at now: Timestamp) -> Int? {
     let free = keys.indices.filter { freeAt(keys[$0], at: now) <= now }

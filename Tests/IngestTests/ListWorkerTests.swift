@@ -20,8 +20,8 @@ import Testing
     _ labels: [String] = ["k1", "k2"], _ pipeline: Pipeline = Pipeline(), days: Int = 10,
     quota: Int = quota, parts: [ListPart] = [MairuiBoard.hslt.part], seed: UInt64 = 1
   ) -> HistoryWorker {
-    var keys = KeyRingConfiguration(source: .mairui, labels: labels, seed: seed)
-    keys.dailyQuota = quota
+    let ring = KeyRing(
+      labels, of: .mairui, dailyQuota: quota, seed: seed, usage: Array(pipeline.keyUsage.values))
     var plan = ListPlanConfiguration(seed: seed)
     plan.intervalDays = days
     let line = PacedQueueConfiguration(
@@ -31,7 +31,7 @@ import Testing
       lists: ListPlans(
         parts, plan, universe: pipeline.universe, calendar: .shanghai),
       repairs: RepairPlan(), calendar: .shanghai,
-      ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: 3, requestQueue: line)
+      ring: ring, hostCount: 3, requestQueue: line)
   }
 
   private static let limits: UniverseLimits = {

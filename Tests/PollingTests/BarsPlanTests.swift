@@ -16,11 +16,9 @@ import Testing
   ) throws -> BarsPlan {
     let hours = BarsHours(
       zone: .newYork, span: SessionHours(opens: 4 * 3_600, closes: 20 * 3_600), isEveryDay: false)
-    var configuration = BarsPlanConfiguration(
-      symbols: try names.map { try #require(Symbol($0)) }, hours: hours)
-    configuration.delaySeconds = delay
-    configuration.chunkSymbolsMax = 2
-    return BarsPlan(configuration, through: through)
+    return BarsPlan(
+      try names.map { try #require(Symbol($0)) }, hours: hours, delaySeconds: delay,
+      chunkSymbolsMax: 2, through: through)
   }
 
   @Test func `each minute asks for the minute that ended and again for the two before`() throws {

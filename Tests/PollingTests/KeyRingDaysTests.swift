@@ -63,7 +63,7 @@ private struct KeyRingLife {
   }
 
   private static func ring(_ rows: [KeyUsage]) -> KeyRing {
-    KeyRing(KeyRingConfiguration(source: .mairui, labels: labels, seed: 7), usage: rows)
+    KeyRing(labels, of: .mairui, seed: 7, usage: rows)
   }
 
   private static func plan(_ acceptedAt: Timestamp?, _ askedAt: Timestamp?) -> ListPlan {

@@ -6,13 +6,11 @@ import Testing
 
 @Suite struct KeyRingTests {
   private func ring(_ labels: [String] = ["a", "b"], quota: Int? = 50) -> KeyRing {
-    var configuration = KeyRingConfiguration(source: .mairui, labels: labels, seed: 7)
-    configuration.dailyQuota = quota
-    return KeyRing(configuration)
+    KeyRing(labels, of: .mairui, dailyQuota: quota, seed: 7)
   }
 
   private func rebuilt(_ usage: [KeyUsage], _ labels: [String] = ["a", "b"]) -> KeyRing {
-    KeyRing(KeyRingConfiguration(source: .mairui, labels: labels, seed: 7), usage: usage)
+    KeyRing(labels, of: .mairui, seed: 7, usage: usage)
   }
 
   private func labels(_ ring: inout KeyRing, _ count: Int, at now: Timestamp) -> [String] {
