@@ -14,14 +14,14 @@ struct ListPlans: Sendable {
   /// - Parameter askedAt: when any of them was last asked for, as far as that is known beyond a
   ///   restart: with a key it is, for its quota's sake.
   init(
-    _ parts: [ListPart], _ configuration: ListPlanConfiguration, universe: Universe,
+    _ parts: [ListPart], intervalDays: Int = 10, seed: UInt64, universe: Universe,
     askedAt: Timestamp? = nil, calendar: TradingCalendar
   ) {
     self.parts = parts
     for part in parts {
       let acceptedAt = universe.accepted[part]?.at
       plans[part] = ListPlan(
-        configuration, acceptedAt: acceptedAt,
+        seed: seed, intervalDays: intervalDays, acceptedAt: acceptedAt,
         askedAt: [acceptedAt, askedAt].compactMap { $0 }.max(),
         isTradingDay: calendar.isTradingDay)
     }

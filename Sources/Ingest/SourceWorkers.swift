@@ -59,10 +59,9 @@ package struct SourceWorkers: Sendable {
   }
 
   private func listPlans(_ source: SourceConfiguration, for pipeline: Pipeline) -> ListPlans {
-    var plan = ListPlanConfiguration(seed: configuration.seed)
-    plan.intervalDays = configuration.listDays
-    return ListPlans(
-      source.lists, plan, universe: pipeline.universe,
+    ListPlans(
+      source.lists, intervalDays: configuration.listDays, seed: configuration.seed,
+      universe: pipeline.universe,
       askedAt: source.keys.compactMap { pipeline.keyUsage[$0.label]?.recordedAt }.max(),
       calendar: pipeline.calendar)
   }

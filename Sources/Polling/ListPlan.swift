@@ -9,21 +9,6 @@
 // ever accepted (a licence may lack a board) the tries become rare: each costs a request a host.
 import Market
 
-/// What is fixed for the life of a list plan.
-package struct ListPlanConfiguration: Sendable {
-  package var seed: UInt64
-  package var intervalDays = 10
-  /// Seconds since Shanghai midnight of the first try.
-  package var opensAt = 16 * 3_600 + 30 * 60
-  package var jitterSecondsMax = 300
-  /// The tries of a day, after the first moment (docs/sources/mairui.md#tries).
-  package var tryMinutes = [0, 5, 15, 45, 90]
-  /// Seconds since Shanghai midnight; without a list by then somebody should know.
-  package var alarmAt = 18 * 3_600 + 30 * 60
-
-  package init(seed: UInt64) { self.seed = seed }
-}
-
 /// The refreshes of one list.
 package struct ListPlan: Sendable {
   package enum Event: Sendable, Hashable {
@@ -43,7 +28,9 @@ package struct ListPlan: Sendable {
     case overdue(TradingDay)
   }
 
-  let configuration: ListPlanConfiguration
+  private let seed: UInt64
+  private let intervalDays: Int
+  private let jitterSecondsMax: Int
   package var isTradingDay: @Sendable (TradingDay) -> Bool?
   private var acceptedAt: Timestamp?
   private var askedAt: Timestamp?
@@ -52,6 +39,12 @@ package struct ListPlan: Sendable {
   private var triesFirst: Int
   private var alarmedDay: TradingDay?
 
+  /// Seconds since Shanghai midnight of the first try.
+  private static let opensAt = 16 * 3_600 + 30 * 60
+  /// The tries of a day, after the first moment (docs/sources/mairui.md#tries).
+  private static let tryMinutes = [0, 5, 15, 45, 90]
+  /// Seconds since Shanghai midnight; without a list by then somebody should know.
+  private static let alarmAt = 18 * 3_600 + 30 * 60
   /// The pauses between the tries for the first list, the last one for ever.
   static let pauseMinutesFirst = [5, 10, 30, 45, 90, 180, 300]
   /// The number of these tries that count as made after a restart: somebody may have mended what
@@ -65,10 +58,12 @@ package struct ListPlan: Sendable {
   ///   - askedAt: when one was last asked for, as the journal knows; nil if never.
   ///   - isTradingDay: nil where the calendar does not say: weekdays then, a request is cheap.
   package init(
-    _ configuration: ListPlanConfiguration, acceptedAt: Timestamp?, askedAt: Timestamp?,
-    isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
+    seed: UInt64, intervalDays: Int = 10, jitterSecondsMax: Int = 300, acceptedAt: Timestamp?,
+    askedAt: Timestamp?, isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
   ) {
-    self.configuration = configuration
+    self.seed = seed
+    self.intervalDays = intervalDays
+    self.jitterSecondsMax = jitterSecondsMax
     self.acceptedAt = acceptedAt
     self.askedAt = askedAt
     self.isTradingDay = isTradingDay
@@ -122,7 +117,7 @@ package struct ListPlan: Sendable {
   }
 
   private func alarm(on day: TradingDay) -> Timestamp {
-    Timestamp(day: day, secondOfDay: configuration.alarmAt)
+    Timestamp(day: day, secondOfDay: Self.alarmAt)
   }
 
   private func nextMoment(after now: Timestamp) -> Timestamp? {
@@ -139,7 +134,7 @@ package struct ListPlan: Sendable {
   /// The first day on which a list is due; nil for the first list of all.
   private var dayDue: TradingDay? {
     guard let acceptedAt else { return nil }
-    let due = acceptedAt.shanghaiDay.advanced(by: configuration.intervalDays)
+    let due = acceptedAt.shanghaiDay.advanced(by: intervalDays)
     guard let wantedAt else { return due }
     let today = wantedAt.shanghaiDay
     let isTooLate = moments(of: today).first.map { $0 <= wantedAt } ?? true
@@ -157,9 +152,9 @@ package struct ListPlan: Sendable {
 
   private func moments(of day: TradingDay) -> [Timestamp] {
     var generator = SplitMix64(
-      seed: configuration.seed ^ UInt64(bitPattern: Int64(day.daysSince1970)))
-    let jitter = Int.random(in: 0...configuration.jitterSecondsMax, using: &generator)
-    let first = Timestamp(day: day, secondOfDay: configuration.opensAt + jitter)
-    return configuration.tryMinutes.map { first.adding(seconds: Int64($0) * 60) }
+      seed: seed ^ UInt64(bitPattern: Int64(day.daysSince1970)))
+    let jitter = Int.random(in: 0...jitterSecondsMax, using: &generator)
+    let first = Timestamp(day: day, secondOfDay: Self.opensAt + jitter)
+    return Self.tryMinutes.map { first.adding(seconds: Int64($0) * 60) }
   }
 }

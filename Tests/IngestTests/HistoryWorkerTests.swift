@@ -24,7 +24,7 @@ import Testing
     return HistoryWorker(
       SourceRegistry.definition(of: .sina),
       lists: ListPlans(
-        nodes.map(\.part), ListPlanConfiguration(seed: 1), universe: pipeline.universe,
+        nodes.map(\.part), seed: 1, universe: pipeline.universe,
         calendar: calendar),
       repairs: repairs, calendar: calendar,
       requestQueue: PacedQueueConfiguration(

@@ -13,7 +13,7 @@ import Testing
   private func worker() -> HistoryWorker {
     let calendar = TradingCalendar.shanghai
     let lists = ListPlans(
-      [], ListPlanConfiguration(seed: 1), universe: Universe(), calendar: calendar)
+      [], seed: 1, universe: Universe(), calendar: calendar)
     return HistoryWorker(
       SourceRegistry.definition(of: .sina),
       lists: lists, repairs: RepairPlan(), calendar: calendar,

@@ -22,14 +22,12 @@ import Testing
   ) -> HistoryWorker {
     let ring = KeyRing(
       labels, of: .mairui, dailyQuota: quota, seed: seed, usage: Array(pipeline.keyUsage.values))
-    var plan = ListPlanConfiguration(seed: seed)
-    plan.intervalDays = days
     let line = PacedQueueConfiguration(
       requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
     return HistoryWorker(
       SourceRegistry.definition(of: .mairui),
       lists: ListPlans(
-        parts, plan, universe: pipeline.universe, calendar: .shanghai),
+        parts, intervalDays: days, seed: seed, universe: pipeline.universe, calendar: .shanghai),
       repairs: RepairPlan(), calendar: .shanghai,
       ring: ring, hostCount: 3, requestQueue: line)
   }

@@ -68,7 +68,7 @@ private struct KeyRingLife {
 
   private static func plan(_ acceptedAt: Timestamp?, _ askedAt: Timestamp?) -> ListPlan {
     ListPlan(
-      ListPlanConfiguration(seed: 7), acceptedAt: acceptedAt, askedAt: askedAt,
+      seed: 7, acceptedAt: acceptedAt, askedAt: askedAt,
       isTradingDay: isTradingDay)
   }
 

@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct ListPlanTests {
   private func plan(acceptedAt: Timestamp?, askedAt: Timestamp? = nil) -> ListPlan {
-    var configuration = ListPlanConfiguration(seed: 7)
-    configuration.jitterSecondsMax = 0
-    return ListPlan(configuration, acceptedAt: acceptedAt, askedAt: askedAt) { !$0.isWeekend }
+    ListPlan(seed: 7, jitterSecondsMax: 0, acceptedAt: acceptedAt, askedAt: askedAt) {
+      !$0.isWeekend
+    }
   }
 
   private func on(_ days: Int, _ hour: Int, _ minute: Int = 0) -> Timestamp {
@@ -118,7 +118,7 @@ import Testing
     var seconds: Set<Int> = []
     for day in 0..<40 {
       var plan = ListPlan(
-        ListPlanConfiguration(seed: 7), acceptedAt: on(-20, 16), askedAt: on(day - 1, 23)
+        seed: 7, acceptedAt: on(-20, 16), askedAt: on(day - 1, 23)
       ) { _ in true }
       let asked = run(&plan, from: on(day, 16, 29), until: on(day, 16, 36)).asked
       seconds.insert((asked.first ?? on(day, 0)).shanghaiSecondOfDay - 59_400)
