@@ -97,9 +97,7 @@ struct BarsWorker: SourceWorker {
       askForSessions(now, into: &actions)
       askForBars(now, into: &actions)
     case .stopping: work(.stopping, at: now, into: &actions)
-    case .certified, .repairsFound, .repairsUnknown, .found, .responseWanted,
-      .roleChanged:
-      break
+    case .certified, .repairsFound, .found, .responseWanted, .roleChanged: break
     }
     actions.append(.wake(at: min(requestQueue.wake ?? planWake, planWake)))
     return actions

@@ -234,12 +234,10 @@ extension Engine {
 
   func repairsFound(_ result: Result<[RepairCandidate], StoreError>, for place: Int) {
     workers.lookups -= 1
-    switch result {
-    case .success(let candidates): notify(place, event: .repairsFound(candidates))
-    case .failure(let error):
+    if case .failure(let error) = result {
       parts.log.error("cannot look up repairs, will retry", metadata: ["error": "\(error)"])
-      notify(place, event: .repairsUnknown)
     }
+    notify(place, event: .repairsFound(try? result.get()))
   }
 
   private func recordHealth(_ state: SourceState, of place: Int) {

@@ -85,8 +85,8 @@ struct HistoryWorker: SourceWorker {
       lookForRepairs(now, into: &actions)
       askForCalendar(now, into: &actions)
       askForFactors(factorsMissed, at: now, into: &actions)
-    case .repairsFound(let candidates): order(candidates, at: now, into: &actions)
-    case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
+    case .repairsFound(let candidates?): order(candidates, at: now, into: &actions)
+    case .repairsFound(nil): repairWake = now.adding(seconds: Self.repairPauseSeconds)
     case .found(.listDecided(let part, _)) where sampled.remove(part) != nil: break
     case .found(let event):
       ask(for: lists.found(event, at: now, into: &actions), at: now, into: &actions)

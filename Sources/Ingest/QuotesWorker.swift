@@ -84,7 +84,7 @@ struct QuotesWorker: SourceWorker {
     case .found(.calendar(let calendar)):
       if source.hasListedDays { poller.follow(calendar) }
       return []
-    case .found, .certified, .repairsFound, .repairsUnknown: return []
+    case .found, .certified, .repairsFound: return []
     }
   }
 

@@ -47,10 +47,8 @@ enum WorkerEvent: Sendable {
   case answered(PollRequestID, WorkerResponse)
   /// A day's certificates are stored.
   case certified
-  /// What `lookForRepairs` found.
-  case repairsFound([RepairCandidate])
-  /// The store did not answer.
-  case repairsUnknown
+  /// What `lookForRepairs` found; nil where the store did not answer.
+  case repairsFound([RepairCandidate]?)
   case found(MarketEvent)
   /// An answer is wanted for its own sake, to date our clock by.
   case responseWanted(withinSeconds: Int64)

@@ -9,14 +9,9 @@ package struct DiskUsage: Sendable, Hashable {
   /// Of the file system it lies on, and what of it this user may still fill.
   package var diskBytes: Int64
   package var freeBytes: Int64
+}
 
-  package init(segments: Int, bytes: Int64, diskBytes: Int64, freeBytes: Int64) {
-    self.segments = segments
-    self.bytes = bytes
-    self.diskBytes = diskBytes
-    self.freeBytes = freeBytes
-  }
-
+extension DiskUsage {
   /// Throws `system`.
   package init(directory path: String) throws(JournalError) {
     let found = try JournalDirectory(path: path).segments()

@@ -10,7 +10,6 @@ package struct JournalHead: Sendable {
   package var source: Source
   package var key: String
   package var receivedAt: Timestamp
-  package var status: Int32
   /// What was asked for, or a control entry's text; nil in an answer.
   package var request: [UInt8]?
 }
@@ -60,7 +59,7 @@ extension JournalHead {
     self.init(
       position: position, kind: meta.kind, source: meta.source,
       key: String(decoding: key, as: UTF8.self),
-      receivedAt: meta.receivedAt, status: meta.status,
+      receivedAt: meta.receivedAt,
       request: meta.kind == .response ? nil : decoder.decode(payload)?.request)
   }
 }

@@ -6,7 +6,8 @@ import Glibc
 import Market
 
 package struct JournalRecovery: Sendable, Hashable {
-  /// The last entry in the journal, or the last position taken (see `lost`).
+  /// The last entry in the journal, or the last position that the store had committed, should a
+  /// power cut have taken that from the journal.
   package private(set) var lastPosition: JournalPosition = .start
   /// Bytes of an entry that a crash interrupted, cut off.
   package private(set) var tornBytes: Int64 = 0
@@ -16,8 +17,6 @@ package struct JournalRecovery: Sendable, Hashable {
   package private(set) var ignored: [String] = []
   /// Damage in the last segment with whole entries behind it. Writing goes on in a new segment.
   package private(set) var damage: JournalError?
-  /// Positions the store had committed and a power cut took from the journal.
-  package private(set) var lost: ClosedRange<JournalPosition>?
   /// The segment to go on in, if any.
   private(set) var tail: Tail?
 
@@ -44,9 +43,6 @@ package struct JournalRecovery: Sendable, Hashable {
   /// Continues numbering behind `committed` if the journal ends before it.
   mutating func skip(to committed: JournalPosition) {
     guard committed > lastPosition else { return }
-    if lastPosition > .start {
-      lost = JournalPosition(lastPosition.sequence + 1)...committed
-    }
     lastPosition = committed
     tail = nil
   }

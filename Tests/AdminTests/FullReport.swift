@@ -2,7 +2,6 @@ import Admin
 import Commits
 import Feeds
 import Foundation
-import Journal
 import Market
 import Operations
 import Polling
@@ -13,6 +12,7 @@ import Testing
 import Transport
 
 @testable import Ingest
+@testable import Journal
 
 /// Reports as tests want them: an ordinary one, and one in which everything has happened.
 enum Sample {

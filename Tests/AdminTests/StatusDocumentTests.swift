@@ -1,7 +1,6 @@
 import Admin
 import Feeds
 import Foundation
-import Journal
 import Market
 import Operations
 import Polling
@@ -11,6 +10,7 @@ import Testing
 import Transport
 
 @testable import Ingest
+@testable import Journal
 
 @Suite struct StatusDocumentTests {
   /// Every name has a value.

@@ -94,7 +94,7 @@ import Testing
     var driver = WorkerDriver(Self.worker(), at: try shanghai("2026-07-06", 15, 40)) { _, _ in
       Self.kline
     }
-    driver.send(.repairsUnknown)
+    driver.send(.repairsFound(nil))
     driver.run(seconds: 1_200)
     let looks = driver.steps.count { if case .looked = $0 { true } else { false } }
     #expect(looks == 1)

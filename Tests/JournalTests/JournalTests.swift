@@ -155,7 +155,7 @@ import Testing
   @Test func `a journal behind its store goes on behind the store`() throws {
     try JournalWriter(directory: folder.path).append(timer("1"))
     let writer = try JournalWriter(directory: folder.path, committed: JournalPosition(9))
-    #expect(writer.recovery.lost == JournalPosition(2)...JournalPosition(9))
+    #expect(writer.recovery.lastPosition == JournalPosition(9))
     #expect(try writer.append(timer("10")) == JournalPosition(10))
     let reader = try JournalReader(directory: folder.path, after: JournalPosition(9))
     #expect(try reader.all() == [timer("10")])
