@@ -1,6 +1,5 @@
 import AppStore
 import HTTPTypes
-import Hummingbird
 import Market
 
 /// The routes of a user's own things.

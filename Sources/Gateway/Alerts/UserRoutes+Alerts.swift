@@ -1,6 +1,5 @@
 import Alerts
 import AppStore
-import Foundation
 import HTTPTypes
 import Market
 

@@ -3,7 +3,6 @@
 import AppStore
 import Market
 import PaperTrading
-import Reader
 
 /// Channels of what is the user's own.
 enum UserChannel: String, CaseIterable, Sendable {

@@ -2,7 +2,6 @@
 
 import Charts
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

@@ -1,7 +1,6 @@
 /// Candles of an instrument, as of one moment of the feed, so that a stream goes on from there.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

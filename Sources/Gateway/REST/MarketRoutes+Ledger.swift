@@ -2,7 +2,6 @@
 /// changed, on what sources disagree.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

@@ -1,6 +1,6 @@
 /// The market at a glance: world indexes, the phase of the session, how fresh everything is.
 
-import Hummingbird
+import HTTPTypes
 import Market
 import Reader
 

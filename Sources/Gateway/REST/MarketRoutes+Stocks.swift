@@ -1,7 +1,6 @@
 /// One stock and lists of stocks, from memory alone: they are answered while PostgreSQL is lost.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

@@ -1,6 +1,6 @@
 /// The routes of the market: what each needs is memory, and for what is no state, the pool.
 
-import Hummingbird
+import HTTPTypes
 import Market
 import Reader
 

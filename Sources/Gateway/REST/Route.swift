@@ -3,7 +3,6 @@
 
 import HTTPTypes
 import Hummingbird
-import Logging
 import Market
 import NIOCore
 

@@ -1,10 +1,9 @@
 /// What operators ask of the gateway itself, and the description of its API.
 
 import AppStore
-import Hummingbird
+import HTTPTypes
 import Market
 import Operations
-import Reader
 
 package struct ServiceRoutes: Sendable {
   let memory: MarketMemory

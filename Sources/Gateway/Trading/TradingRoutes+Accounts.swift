@@ -2,7 +2,6 @@
 
 import AppStore
 import HTTPTypes
-import Hummingbird
 import Market
 import PaperTrading
 

@@ -1,7 +1,6 @@
 /// Orders, accounts and activities as Alpaca writes them.
 
 import AppStore
-import Foundation
 import HTTPTypes
 import Market
 import PaperTrading

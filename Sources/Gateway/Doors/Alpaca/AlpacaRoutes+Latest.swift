@@ -1,7 +1,6 @@
 /// The newest of each series: bars from the database, quotes from memory, and both in a snapshot.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

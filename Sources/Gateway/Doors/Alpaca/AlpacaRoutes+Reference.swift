@@ -2,7 +2,6 @@
 /// of the daemon, which may show another day, and with the days that it has learnt.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import PaperTrading
 import Reader

@@ -1,7 +1,6 @@
 /// The routes of Alpaca's market data, and those of its trading API that describe a market.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

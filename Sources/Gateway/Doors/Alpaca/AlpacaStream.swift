@@ -4,7 +4,6 @@
 import Market
 import NIOHTTP1
 import Platform
-import Reader
 
 final class AlpacaStream: StreamDoor {
   let door = AlpacaDoor.door

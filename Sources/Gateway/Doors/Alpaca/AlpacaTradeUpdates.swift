@@ -9,7 +9,6 @@ import Market
 import NIOCore
 import NIOHTTP1
 import PaperTrading
-import Reader
 
 struct AlpacaTradeStream: StreamDoor {
   let door = AlpacaDoor.door

@@ -2,10 +2,8 @@
 
 import AppStore
 import HTTPTypes
-import Hummingbird
 import Market
 import PaperTrading
-import Reader
 
 extension AlpacaTradingRoutes {
   var activities: [Route] {

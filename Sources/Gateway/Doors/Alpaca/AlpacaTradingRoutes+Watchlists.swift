@@ -3,7 +3,6 @@
 import AppStore
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

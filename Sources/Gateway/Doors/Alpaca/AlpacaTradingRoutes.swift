@@ -3,12 +3,9 @@
 /// that is in `candled`.
 
 import AppStore
-import Foundation
 import HTTPTypes
-import Hummingbird
 import Market
 import PaperTrading
-import Reader
 
 struct AlpacaTradingRoutes: Sendable {
   let service: TradingService

@@ -1,7 +1,6 @@
 /// Bars, quotes and marks for the library.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 

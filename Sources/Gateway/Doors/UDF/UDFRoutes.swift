@@ -10,7 +10,6 @@
 /// - Errors are `{"s":"error","errmsg":…}`.
 
 import HTTPTypes
-import Hummingbird
 import Market
 import Reader
 
