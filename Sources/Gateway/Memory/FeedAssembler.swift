@@ -152,10 +152,11 @@ extension FeedAssembler {
   private func message(of stored: StoredCandle, isRevised: Bool) -> FeedMessage {
     let place = place(of: stored.candle)
     let series = place.map { state.directory[$0] }
-    var text = JSONWriter()
-    text.object { $0.write(stored, state: isRevised ? "revised" : "final", series: series) }
+    let json = JSONWriter.encode {
+      $0.write(stored, state: isRevised ? "revised" : "final", series: series)
+    }
     return FeedMessage(
-      kind: .candle(stored.candle.timeframe), place: place, json: text.bytes,
+      kind: .candle(stored.candle.timeframe), place: place, json: json,
       candle: CandleFigures(stored.candle, isRevised: isRevised, series: series))
   }
 
@@ -166,8 +167,6 @@ extension FeedAssembler {
   private func message(
     _ kind: FeedMessage.Kind, _ place: SeriesPlace?, body: (inout JSONWriter) -> Void
   ) -> FeedMessage {
-    var text = JSONWriter()
-    text.object(body)
-    return FeedMessage(kind: kind, place: place, json: text.bytes)
+    FeedMessage(kind: kind, place: place, json: JSONWriter.encode(object: body))
   }
 }

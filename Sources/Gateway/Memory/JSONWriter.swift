@@ -14,6 +14,13 @@ package struct JSONWriter: ~Copyable {
 
   deinit { memory.deallocate() }
 
+  /// One object of what `body` appends.
+  static func encode(object body: (inout JSONWriter) -> Void) -> [UInt8] {
+    var text = JSONWriter()
+    text.object(body)
+    return text.bytes
+  }
+
   /// Begins anew, in the same memory.
   mutating func clear() { (count, needsComma) = (0, false) }
 
@@ -90,6 +97,20 @@ package struct JSONWriter: ~Copyable {
     put(UInt8(ascii: ":"))
     value(&self)
     needsComma = true
+  }
+
+  /// A member that is an object of what `body` appends.
+  package mutating func object(_ name: StaticString, body: (inout JSONWriter) -> Void) {
+    member(name) { $0.object(body) }
+  }
+
+  package mutating func object(named name: String, body: (inout JSONWriter) -> Void) {
+    member(named: name) { $0.object(body) }
+  }
+
+  /// A member that is an array of what `body` appends.
+  package mutating func array(_ name: StaticString, body: (inout JSONWriter) -> Void) {
+    member(name) { $0.array(body) }
   }
 
   private mutating func enclose(

@@ -95,15 +95,13 @@ extension JSONWriter {
   fileprivate mutating func write(_ update: OrderUpdate, in state: MarketState) {
     let order = ListedOrder(update.order, in: state)
     write(order, as: ListedOrder.shape, in: order.zone)
-    member("event") { event in
-      event.object { event in
-        event.member("kind") { $0.string(update.kind) }
-        event.member("at") { $0.moment(update.at, in: order.zone) }
-        if let fill = update.fill {
-          event.member("price") { $0.decimal(fill.price) }
-          event.member("quantity") { $0.decimal(fill.quantity) }
-          event.member("filledSoFar") { $0.decimal(fill.filledSoFar) }
-        }
+    object("event") { event in
+      event.member("kind") { $0.string(update.kind) }
+      event.member("at") { $0.moment(update.at, in: order.zone) }
+      if let fill = update.fill {
+        event.member("price") { $0.decimal(fill.price) }
+        event.member("quantity") { $0.decimal(fill.quantity) }
+        event.member("filledSoFar") { $0.decimal(fill.filledSoFar) }
       }
     }
   }
@@ -113,12 +111,10 @@ extension JSONWriter {
     let order = ListedOrder(record, in: state)
     write(order, as: ListedOrder.shape, in: order.zone)
     member("command") { $0.string(String(refused.commandID)) }
-    member("event") { event in
-      event.object { event in
-        event.member("kind") { $0.string(record.state.name) }
-        event.member("at") { $0.moment(record.updatedAt, in: order.zone) }
-        event.write(refused.refusal)
-      }
+    object("event") { event in
+      event.member("kind") { $0.string(record.state.name) }
+      event.member("at") { $0.moment(record.updatedAt, in: order.zone) }
+      event.write(refused.refusal)
     }
   }
 }

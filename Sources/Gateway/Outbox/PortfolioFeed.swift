@@ -77,18 +77,14 @@ package actor PortfolioFeed {
       holdings = try await service.holdings(of: account, in: state)
       kept = Known(version: version, readAt: .now, holdings: holdings)
     }
-    var text = JSONWriter(capacity: 1_024)
     let portfolio = try holdings.portfolio()
-    text.object { text in
+    var json = JSONWriter.encode { text in
       text.write(portfolio, as: Portfolio.streamed)
       text.list("stocks", of: portfolio.holdings, as: ValuedHolding.streamed)
     }
-    var json = text.bytes
     // What is held may not fit into a message.
     if json.count > StreamLimits.objectBytesMax {
-      var short = JSONWriter(capacity: 1_024)
-      short.object { $0.write(portfolio, as: Portfolio.streamed) }
-      json = short.bytes
+      json = JSONWriter.encode { $0.write(portfolio, as: Portfolio.streamed) }
     }
     kept?.json = json
     known[version.accountID] = kept

@@ -45,9 +45,7 @@ package struct Answer: Sendable {
   static func object(
     caching: String = "no-cache", members: (inout JSONWriter) -> Void
   ) -> Answer {
-    var text = JSONWriter(capacity: 2_048)
-    text.object(members)
-    return Answer(json: text.bytes, caching: caching)
+    Answer(json: JSONWriter.encode(object: members), caching: caching)
   }
 
   /// An array of objects.

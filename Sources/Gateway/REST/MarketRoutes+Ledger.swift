@@ -69,12 +69,11 @@ extension MarketRoutes {
   private func answer<Row>(
     _ name: StaticString, _ rows: [Row], as shape: Shape<Row>, in zone: MarketZone = .utc
   ) -> Answer {
-    var text = JSONWriter(capacity: 1_024)
-    text.object { answer in
+    let json = JSONWriter.encode { answer in
       answer.list(name, of: rows.prefix(Int(Self.rowsMax)), as: shape, in: zone)
       answer.member("truncated") { $0.boolean(rows.count > Int(Self.rowsMax)) }
     }
-    return Answer(tagging: text.bytes)
+    return Answer(tagging: json)
   }
 
   private func why(_ arguments: Arguments) async throws(Problem) -> Answer {
@@ -116,12 +115,11 @@ extension MarketRoutes {
     }
     let shown = rows.prefix(limit)
     let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
-    var text = JSONWriter(capacity: shown.count * 256 + 128)
-    text.object { answer in
+    let json = JSONWriter.encode { answer in
       answer.list(name, of: shown) { $0.write($1.row, as: shape, in: zone($1.row)) }
       answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
     }
-    return Answer(tagging: text.bytes)
+    return Answer(tagging: json)
   }
 
   private func revisions(_ arguments: Arguments) async throws(Problem) -> Answer {

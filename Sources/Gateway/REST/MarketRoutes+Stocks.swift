@@ -64,10 +64,8 @@ extension MarketRoutes {
     text.object { list in
       list.member("epoch") { $0.integer(state.epoch) }
       list.member("seq") { $0.integer(state.seq) }
-      list.member("stocks") { stocks in
-        stocks.array { stocks in
-          for place in page.places { stocks.encoded(state.json(of: place)) }
-        }
+      list.array("stocks") { stocks in
+        for place in page.places { stocks.encoded(state.json(of: place)) }
       }
       list.member("unknown") { $0.strings(unknown) }
       list.member("nextCursor") { $0.optional(page.next) { $0.string($1) } }
@@ -159,12 +157,10 @@ extension MarketState {
   func json(of place: SeriesPlace) -> [UInt8] {
     if let stock = stock(at: place) { return stock.json }
     let series = directory[place]
-    var text = JSONWriter()
-    text.object { stock in
+    return JSONWriter.encode { stock in
       stock.write(series, name: series.name)
       stock.member("stale") { $0.boolean(lostAt != nil) }
       stock.member("seq") { $0.integer(0) }
     }
-    return text.bytes
   }
 }

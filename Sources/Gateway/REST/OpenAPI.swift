@@ -17,35 +17,25 @@ package enum OpenAPI {
     var text = JSONWriter(capacity: 64 * 1_024)
     text.object { document in
       document.member("openapi") { $0.string("3.1.0") }
-      document.member("info") { info in
-        info.object { info in
-          info.member("title") { $0.string("candled gateway") }
-          info.member("version") { $0.string(version) }
-        }
+      document.object("info") { info in
+        info.member("title") { $0.string("candled gateway") }
+        info.member("version") { $0.string(version) }
       }
-      document.member("paths") { list in
-        list.object { list in
-          for (path, routes) in paths { list.member(named: path) { $0.write(path: routes) } }
-        }
+      document.object("paths") { list in
+        for (path, routes) in paths { list.member(named: path) { $0.write(path: routes) } }
       }
-      document.member("components") { components in
-        components.object { components in
-          components.member("schemas") { list in
-            list.object { list in
-              for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
-                list.member(named: name) { schema.write(to: &$0) }
-              }
-            }
+      document.object("components") { components in
+        components.object("schemas") { list in
+          for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
+            list.member(named: name) { schema.write(to: &$0) }
           }
-          components.member("responses") { list in
-            list.object { list in
-              for (door, statuses) in shared {
-                for status in statuses { list.writeShared(status, through: door) }
-              }
-            }
-          }
-          components.member("securitySchemes") { $0.encoded(Array(bearer.utf8)) }
         }
+        components.object("responses") { list in
+          for (door, statuses) in shared {
+            for status in statuses { list.writeShared(status, through: door) }
+          }
+        }
+        components.member("securitySchemes") { $0.encoded(Array(bearer.utf8)) }
       }
     }
     return text.bytes
@@ -79,31 +69,25 @@ extension JSONWriter {
     object { operation in
       operation.member("summary") { $0.string(route.summary) }
       if route.scope != .open {
-        operation.member("security") { security in
-          security.array { choices in
-            // Anonymous reading, where it is configured.
-            if route.scope == .market { choices.object { _ in } }
-            choices.object { $0.member("token") { $0.strings([route.scope.rawValue]) } }
-          }
+        operation.array("security") { choices in
+          // Anonymous reading, where it is configured.
+          if route.scope == .market { choices.object { _ in } }
+          choices.object { $0.member("token") { $0.strings([route.scope.rawValue]) } }
         }
       }
       operation.list("parameters", of: route.parameters) { $0.write($1) }
       if let body = route.body {
-        operation.member("requestBody") { request in
-          request.object { request in
-            request.member("required") { $0.boolean(body.needsText) }
-            request.write(
-              content: "application/json", schema: body, isClosed: true)
-          }
+        operation.object("requestBody") { request in
+          request.member("required") { $0.boolean(body.needsText) }
+          request.write(
+            content: "application/json", schema: body, isClosed: true)
         }
       }
-      operation.member("responses") { list in
-        list.object { responses in
-          for answer in route.answers { responses.write(answer, of: route) }
-          for status in route.otherStatuses {
-            responses.member(named: String(status)) {
-              $0.reference(to: "responses/\(OpenAPI.name(of: status, through: route.door))")
-            }
+      operation.object("responses") { responses in
+        for answer in route.answers { responses.write(answer, of: route) }
+        for status in route.otherStatuses {
+          responses.member(named: String(status)) {
+            $0.reference(to: "responses/\(OpenAPI.name(of: status, through: route.door))")
           }
         }
       }
@@ -113,8 +97,8 @@ extension JSONWriter {
   fileprivate mutating func writeShared(_ status: Int, through door: Door?) {
     let name = OpenAPI.name(of: status, through: door)
     if status == 304 {
-      return member(named: name) { response in
-        response.object { $0.member("description") { $0.string("The client has it already.") } }
+      return object(named: name) {
+        $0.member("description") { $0.string("The client has it already.") }
       }
     }
     writeResponse(
@@ -127,30 +111,24 @@ extension JSONWriter {
     if let schema = answer.schema {
       return writeResponse(code, "The answer.", route.contentType, schema)
     }
-    member(named: code) { response in
-      response.object { $0.member("description") { $0.string("Done.") } }
-    }
+    object(named: code) { $0.member("description") { $0.string("Done.") } }
   }
 
   private mutating func writeResponse(
     _ code: String, _ description: String, _ contentType: String, _ schema: Schema
   ) {
-    member(named: code) { response in
-      response.object { response in
-        response.member("description") { $0.string(description) }
-        response.write(content: contentType, schema: schema)
-      }
+    object(named: code) { response in
+      response.member("description") { $0.string(description) }
+      response.write(content: contentType, schema: schema)
     }
   }
 
   private mutating func write(
     content contentType: String, schema: Schema, isClosed: Bool = false
   ) {
-    member("content") { content in
-      content.object { content in
-        content.member(named: contentType) { type in
-          type.object { $0.member("schema") { schema.write(to: &$0, isClosed: isClosed) } }
-        }
+    object("content") { content in
+      content.object(named: contentType) {
+        $0.member("schema") { schema.write(to: &$0, isClosed: isClosed) }
       }
     }
   }
@@ -160,9 +138,7 @@ extension JSONWriter {
     member("in") { $0.string(parameter.place.rawValue) }
     member("required") { $0.boolean(parameter.isRequired) }
     member("description") { $0.string(parameter.summary) }
-    member("schema") { schema in
-      schema.object { $0.write(parameter.kind) }
-    }
+    object("schema") { $0.write(parameter.kind) }
     if parameter.example.isEmpty { return }
     if case .integer = parameter.kind {
       member("example") { $0.encoded(Array(parameter.example.utf8)) }
@@ -187,13 +163,10 @@ extension JSONWriter {
     case .choice(let names): member("enum") { $0.strings(names) }
     case .moment:
       // `Timestamp.namedSeconds`.
-      member("not") { years in years.object { $0.member("pattern") { $0.string("^(0001|9999)-") } }
-      }
-      member("anyOf") { choices in
-        choices.array { choices in
-          for format in ["date-time", "date"] {
-            choices.object { $0.member("format") { $0.string(format) } }
-          }
+      object("not") { $0.member("pattern") { $0.string("^(0001|9999)-") } }
+      array("anyOf") { choices in
+        for format in ["date-time", "date"] {
+          choices.object { $0.member("format") { $0.string(format) } }
         }
       }
     case .day: member("format") { $0.string("date") }

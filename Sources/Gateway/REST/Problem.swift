@@ -114,11 +114,7 @@ package struct Problem: Error, Sendable, Hashable {
 
   static let contentType = "application/problem+json"
 
-  var json: [UInt8] {
-    var text = JSONWriter()
-    text.object { $0.write(self, as: Self.shape) }
-    return text.bytes
-  }
+  var json: [UInt8] { JSONWriter.encode { $0.write(self, as: Self.shape) } }
 
   static let shape = Shape<Problem>(
     "Problem",

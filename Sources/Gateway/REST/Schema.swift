@@ -105,9 +105,7 @@ package indirect enum Schema: Sendable {
     case .object(let members): Self.write(members, to: &text, isClosed: isClosed)
     case .only(let values):
       text.object { object in
-        object.member("enum") { list in
-          list.array { list in for value in values { list.encoded(Array(value.utf8)) } }
-        }
+        object.array("enum") { list in for value in values { list.encoded(Array(value.utf8)) } }
       }
     default: text.object { self.writeScalar(to: &$0) }
     }
@@ -124,12 +122,10 @@ package indirect enum Schema: Sendable {
       if isClosed { object.member("additionalProperties") { $0.boolean(false) } }
       object.member("type") { $0.string("object") }
       object.member("required") { $0.strings(members.filter(\.isRequired).map(\.name)) }
-      object.member("properties") { properties in
-        properties.object { properties in
-          for member in members {
-            properties.member(named: member.name) {
-              member.schema.write(to: &$0, isClosed: isClosed)
-            }
+      object.object("properties") { properties in
+        for member in members {
+          properties.member(named: member.name) {
+            member.schema.write(to: &$0, isClosed: isClosed)
           }
         }
       }

@@ -203,10 +203,8 @@ extension JSONWriter {
   ) {
     object { columns in
       for field in shape.fields {
-        columns.member(field.name) { column in
-          column.array { column in
-            for value in values { field.write(&column, value, zone) }
-          }
+        columns.array(field.name) { column in
+          for value in values { field.write(&column, value, zone) }
         }
       }
     }

@@ -15,9 +15,7 @@ extension FollowerOutput {
   func json(
     reached: Follower.Reached?, in market: StreamMarket, feeds: () -> [UInt8]
   ) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.object { writeMembers(to: &$0, reached: reached, in: market, feeds: feeds) }
-    return writer.bytes
+    JSONWriter.encode { writeMembers(to: &$0, reached: reached, in: market, feeds: feeds) }
   }
 
   private func writeMembers(

@@ -128,8 +128,8 @@ package struct TradingRoutes: Sendable {
         let days = try await routes.service.history(
           of: account, from: today.advanced(by: -back), through: today)
         return .own { answer in
-          answer.member("account") {
-            $0.object { $0.write(account, as: PaperAccount.shape, in: account.market.zone) }
+          answer.object("account") {
+            $0.write(account, as: PaperAccount.shape, in: account.market.zone)
           }
           answer.list("days", of: days, as: PortfolioDay.shape)
         }

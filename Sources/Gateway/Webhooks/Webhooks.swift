@@ -182,8 +182,7 @@ package final class Webhooks: Sendable {
   private func request(
     _ delivery: PendingDelivery, to target: WebhookRule.Target
   ) -> HTTPRequest {
-    var body = JSONWriter()
-    body.object { delivery.notification.writeWhole(to: &$0) }
+    let body = JSONWriter.encode { delivery.notification.writeWhole(to: &$0) }
     // A receiver must not take a number that was given again for one that it has.
     let number = String(delivery.notification.id)
     let id = delivery.epoch == 0 ? number : "\(delivery.epoch)-\(number)"
@@ -195,13 +194,13 @@ package final class Webhooks: Sendable {
         ("webhook-id", id), ("webhook-timestamp", String(seconds)),
         (
           "webhook-signature",
-          WebhookSecret(delivery.secret).signature(id: id, seconds: seconds, body: body.bytes)
+          WebhookSecret(delivery.secret).signature(id: id, seconds: seconds, body: body)
         ),
       ],
       deadlineMilliseconds: options.deadlineMilliseconds,
       connectMilliseconds: options.deadlineMilliseconds, bodyBytesMax: Self.answerBytesMax,
       route: "webhook")
-    request.body = body.bytes
+    request.body = body
     request.needsBody = false
     return request
   }

@@ -12,12 +12,10 @@ enum AlpacaDoor {
     error: .named("AlpacaError", .object([.init("code", .integer), .init("message", .string)])),
     refusal: .unprocessableContent
   ) { problem in
-    var text = JSONWriter()
-    text.object { error in
+    JSONWriter.encode { error in
       error.member("code") { $0.integer(code(of: problem)) }
       error.member("message") { $0.string(message(of: problem)) }
     }
-    return text.bytes
   }
 
   /// The status and four digits more, as Alpaca's: 40010001 is what its clients know for a request

@@ -326,11 +326,9 @@ extension JSONWriter {
     member("stop_price") { $0.optional(order.stop) { $0.decimal($1) } }
     member("status") { $0.string(record.alpacaStatus(at: state.clock(at: .now))) }
     member("extended_hours") { $0.boolean(false) }
-    member("candled") { ours in
-      ours.object { ours in
-        ours.write(QueueStanding(record, stock: known.stock), as: QueueStanding.shape)
-        if let refused { ours.write(refused.refusal) }
-      }
+    object("candled") { ours in
+      ours.write(QueueStanding(record, stock: known.stock), as: QueueStanding.shape)
+      if let refused { ours.write(refused.refusal) }
     }
   }
 }

@@ -21,11 +21,9 @@ extension AlpacaRoutes {
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         let bars = try await newestBars(of: found.map(\.place), days: 0)
         return .object { answer in
-          answer.member("bars") { list in
-            list.object { list in
-              for (entry, bars) in zip(found, bars) {
-                if let bar = bars.minute { list.member(named: entry.symbol) { $0.write(bar) } }
-              }
+          answer.object("bars") { list in
+            for (entry, bars) in zip(found, bars) {
+              if let bar = bars.minute { list.member(named: entry.symbol) { $0.write(bar) } }
             }
           }
         }
@@ -95,12 +93,10 @@ extension AlpacaRoutes {
       ) { arguments in
         let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
         return .object { answer in
-          answer.member("quotes") { list in
-            list.object { list in
-              for entry in found {
-                guard let quote = newestQuote(at: entry.place) else { continue }
-                list.member(named: entry.symbol) { $0.write(quote) }
-              }
+          answer.object("quotes") { list in
+            for entry in found {
+              guard let quote = newestQuote(at: entry.place) else { continue }
+              list.member(named: entry.symbol) { $0.write(quote) }
             }
           }
         }
@@ -157,8 +153,8 @@ extension AlpacaRoutes {
         let bars = try await newestBars(of: found.map(\.place), days: 2)
         return .object { answer in
           for (entry, bars) in zip(found, bars) {
-            answer.member(named: entry.symbol) { text in
-              text.object { write(snapshotOf: entry.place, bars: bars, to: &$0) }
+            answer.object(named: entry.symbol) {
+              write(snapshotOf: entry.place, bars: bars, to: &$0)
             }
           }
         }
@@ -199,13 +195,11 @@ extension AlpacaRoutes {
     text.member("minuteBar") { $0.optional(bars.minute) { $0.write($1) } }
     text.member("dailyBar") { $0.optional(days.first?.bar) { $0.write($1) } }
     text.member("prevDailyBar") { $0.optional(days.dropFirst().first?.bar) { $0.write($1) } }
-    text.member("candled") { ours in
-      ours.object { ours in
-        let price = stock?.currentPrice
-        ours.member("price") { $0.optional(price ?? bars.close) { $0.number($1) } }
-        ours.member("basis") { $0.string(price == nil ? "bar" : "quote") }
-        ours.member("stale") { $0.boolean(state.lostAt != nil) }
-      }
+    text.object("candled") { ours in
+      let price = stock?.currentPrice
+      ours.member("price") { $0.optional(price ?? bars.close) { $0.number($1) } }
+      ours.member("basis") { $0.string(price == nil ? "bar" : "quote") }
+      ours.member("stale") { $0.boolean(state.lostAt != nil) }
     }
   }
 }

@@ -120,14 +120,13 @@ extension AlpacaRoutes {
         if nextClose <= now { nextClose = closes }
       }
     }
-    var text = JSONWriter()
-    text.object { answer in
+    let json = JSONWriter.encode { answer in
       answer.member("timestamp") { $0.string(hours.zone.text(of: now)) }
       answer.member("is_open") { $0.boolean(isOpen) }
       answer.member("next_open") { $0.string(hours.zone.text(of: nextOpen)) }
       answer.member("next_close") { $0.string(hours.zone.text(of: nextClose)) }
     }
-    return String(decoding: text.bytes, as: UTF8.self)
+    return String(decoding: json, as: UTF8.self)
   }
 
   static func answer(
@@ -198,8 +197,6 @@ extension JSONWriter {
       member("price_increment") { $0.decimal(instrument.tickSize) }
     }
     member("attributes") { $0.strings([]) }
-    member("candled") { ours in
-      ours.object { ours in if let series { ours.write(series, name: series.name) } }
-    }
+    object("candled") { ours in if let series { ours.write(series, name: series.name) } }
   }
 }

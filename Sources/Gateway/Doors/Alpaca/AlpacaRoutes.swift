@@ -83,11 +83,9 @@ struct AlpacaRoutes: Sendable {
       ) { arguments in
         let page = try await page(arguments, of: arguments.list("symbols") ?? [])
         return .object { answer in
-          answer.member("bars") { list in
-            list.object { list in
-              for entry in page.bars {
-                list.member(named: entry.symbol) { $0.write(bars: entry.candles) }
-              }
+          answer.object("bars") { list in
+            for entry in page.bars {
+              list.member(named: entry.symbol) { $0.write(bars: entry.candles) }
             }
           }
           answer.member("next_page_token") { $0.optional(page.nextToken) { $0.string($1) } }

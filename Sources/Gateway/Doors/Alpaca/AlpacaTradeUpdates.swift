@@ -113,12 +113,10 @@ final class AlpacaTradeUpdates: StreamTranslator {
   private func frame(
     _ stream: String, to buffer: inout ByteBuffer, data: (inout JSONWriter) -> Void
   ) {
-    var text = JSONWriter()
-    text.object { message in
+    let bytes = JSONWriter.encode { message in
       message.member("stream") { $0.string(stream) }
-      message.member("data") { $0.object { data(&$0) } }
+      message.object("data", body: data)
     }
-    let bytes = text.bytes
     OutputEncoder.writeHeader(length: bytes.count, isBinary: true, to: &buffer)
     buffer.writeBytes(bytes)
   }
@@ -137,7 +135,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
           data.member("qty") { $0.decimal(fill.quantity) }
           data.member("position_qty") { $0.decimal(fill.held) }
         }
-        data.member("order") { $0.object { $0.write(alpaca: update.order, in: state) } }
+        data.object("order") { $0.write(alpaca: update.order, in: state) }
       }
     case .refusal(let refused) where refused.isOfMainAccount:
       frame(Self.stream, to: &buffer) { data in
@@ -145,9 +143,7 @@ final class AlpacaTradeUpdates: StreamTranslator {
         let zone = ListedStock(record.order.symbol, in: state).zone
         data.member("event") { $0.string("rejected") }
         data.member("timestamp") { $0.moment(record.updatedAt, in: zone) }
-        data.member("order") { order in
-          order.object { $0.write(alpaca: record, refused: refused, in: state) }
-        }
+        data.object("order") { $0.write(alpaca: record, refused: refused, in: state) }
       }
     case .order, .refusal, .notification, .nothing: break
     }

@@ -161,10 +161,8 @@ extension JSONWriter {
     // The close is on that day in UTC, too: clients make dates of it.
     let closes = zone.market?.sessions.last?.closes ?? 0
     let profits = days.map { day in (try? day.profit - days[0].profit) ?? .zero }
-    member("timestamp") { list in
-      list.array { list in
-        for day in days { list.integer(zone.moment(on: day.day, secondOfDay: closes).seconds) }
-      }
+    array("timestamp") { list in
+      for day in days { list.integer(zone.moment(on: day.day, secondOfDay: closes).seconds) }
     }
     member("equity") { $0.numbers(days.map(\.equity)) }
     member("profit_loss") { $0.numbers(profits) }

@@ -178,11 +178,9 @@ extension JSONWriter {
       let change = price.last.flatMap { last in price.previousClose.flatMap { try? last - $0 } }
       text.optional(change) { $0.string(ratio($1, of: price.previousClose ?? .zero)) }
     }
-    member("candled") { ours in
-      ours.object { ours in
-        ours.member("exUnbooked") { $0.boolean(holding.isActionMissing) }
-        ours.member("stale") { $0.boolean(price.isStale) }
-      }
+    object("candled") { ours in
+      ours.member("exUnbooked") { $0.boolean(holding.isActionMissing) }
+      ours.member("stale") { $0.boolean(price.isStale) }
     }
   }
 
@@ -196,15 +194,13 @@ extension JSONWriter {
       let id = AlpacaID.order.text(record.order.id, in: state.epochs)
       member("order_id") { $0.string(id) }
       member("status") { $0.integer(200) }
-      member("body") { $0.object { $0.write(alpaca: record, in: state) } }
+      object("body") { $0.write(alpaca: record, in: state) }
     case .failure(let problem):
       member("status") { $0.integer(Int64(problem.status.code)) }
-      member("body") { body in
-        body.object { body in
-          body.member("code") { $0.integer(Int64(problem.status.code) * 100_000 + 10_000) }
-          body.member("message") { $0.string(problem.title) }
-          body.member("symbol") { $0.string(symbol) }
-        }
+      object("body") { body in
+        body.member("code") { $0.integer(Int64(problem.status.code) * 100_000 + 10_000) }
+        body.member("message") { $0.string(problem.title) }
+        body.member("symbol") { $0.string(symbol) }
       }
     }
   }

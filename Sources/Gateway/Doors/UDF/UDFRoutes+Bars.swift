@@ -147,10 +147,8 @@ extension UDFRoutes {
         let place = UDFSymbol.place(of: name, in: state.directory)
         quote.member("s") { $0.string(place == nil ? "error" : "ok") }
         quote.member("n") { $0.string(name) }
-        quote.member("v") { values in
-          values.object { values in
-            if let place { values.write(udfQuoteOf: place, in: state) }
-          }
+        quote.object("v") { values in
+          if let place { values.write(udfQuoteOf: place, in: state) }
         }
       }
     }
@@ -175,12 +173,12 @@ struct UDFMarks: Sendable {
     }
     return .object { answer in
       answer.member("id") { $0.strings(rows.map { "\($0.kind)-\($0.seconds)" }) }
-      answer.member("time") { list in list.array { for row in rows { $0.integer(row.seconds) } } }
+      answer.array("time") { for row in rows { $0.integer(row.seconds) } }
       answer.member("color") { $0.strings(rows.map(\.color)) }
       answer.member("text") { $0.strings(rows.map { shown($0.lines) }) }
       answer.member("label") { $0.strings(rows.map(\.label)) }
       answer.member("labelFontColor") { $0.strings(rows.map { _ in "white" }) }
-      answer.member("minSize") { list in list.array { for _ in rows { $0.integer(14) } } }
+      answer.array("minSize") { for _ in rows { $0.integer(14) } }
     }
   }
 
@@ -193,14 +191,12 @@ struct UDFMarks: Sendable {
 
 extension JSONWriter {
   fileprivate mutating func write(_ bars: [UDFBars.Bar]) {
-    member("t") { list in list.array { for bar in bars { $0.integer(bar.seconds) } } }
+    array("t") { for bar in bars { $0.integer(bar.seconds) } }
     let columns: [(StaticString, KeyPath<UDFBars.Bar, ExactDecimal>)] = [
       ("o", \.open), ("h", \.high), ("l", \.low), ("c", \.close), ("v", \.volume),
     ]
     for (name, value) in columns {
-      member(name) { list in
-        list.array { for bar in bars { $0.number(bar[keyPath: value]) } }
-      }
+      array(name) { for bar in bars { $0.number(bar[keyPath: value]) } }
     }
   }
 

@@ -20,12 +20,10 @@ struct UDFRoutes: Sendable {
 
   static let door = Door("/udf", error: UDFShapes.error) { problem in
     let faults = problem.faults.map { " \($0.field): expected \($0.expected)." }
-    var text = JSONWriter()
-    text.object { error in
+    return JSONWriter.encode { error in
       error.member("s") { $0.string("error") }
       error.member("errmsg") { $0.string(problem.title + faults.joined()) }
     }
-    return text.bytes
   }
 
   static let symbol = Parameter(
