@@ -12,6 +12,13 @@ package final class MarketMemory: Sendable {
 
   package var state: MarketState { published.withLock { $0 } }
 
+  /// - Throws: 503 before anything was read.
+  func loaded() throws(Problem) -> MarketState {
+    let state = self.state
+    if !state.isLoaded { throw .storeAway }
+    return state
+  }
+
   /// The epochs stay: they are not of the feed.
   package func publish(_ state: MarketState) {
     published.withLock { published in

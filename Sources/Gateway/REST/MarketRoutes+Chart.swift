@@ -77,7 +77,7 @@ extension MarketRoutes {
     of spelling: String, source: String?, timeframe: Timeframe, period: HistoryPeriod,
     style: ChartStyle
   ) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let place = try series(spelling, source: source, state: state)
     let series = state.directory[place]
     let figures = state.figures(of: place)

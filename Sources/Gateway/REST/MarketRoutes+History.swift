@@ -44,7 +44,7 @@ extension MarketRoutes {
   ]
 
   private func history(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let place = try series(arguments, state: state)
     let series = state.directory[place]
     let lastDay = try await lastDay(of: place, in: state)

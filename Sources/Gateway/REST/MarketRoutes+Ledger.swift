@@ -77,7 +77,7 @@ extension MarketRoutes {
   }
 
   private func why(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let series = state.directory[try self.series(arguments, state: state)]
     guard let at = arguments.moment("at", zone: series.zone) else { throw .notFound }
     let interval = arguments["interval"].flatMap { Timeframe(interval: $0) } ?? .minute1
@@ -88,7 +88,7 @@ extension MarketRoutes {
   }
 
   private func gaps(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let series = state.directory[try self.series(arguments, state: state)]
     let day = arguments.day("day")
     return try await page("gaps", arguments, of: series.id.description, as: GapRecord.shape) {
@@ -123,7 +123,7 @@ extension MarketRoutes {
   }
 
   private func revisions(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let series = state.directory[try self.series(arguments, state: state)]
     let from = arguments.moment("from", zone: series.zone) ?? Timestamp(seconds: 0)
     let to = arguments.moment("to", zone: series.zone) ?? Timestamp.now.adding(seconds: 86_400)
@@ -135,7 +135,7 @@ extension MarketRoutes {
   }
 
   private func coverage(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let symbol = try optionalSymbol(arguments, state: state)
     let day = arguments.day("day") ?? state.quoteDay ?? MarketZone.shanghai.day(at: .now)
     let limit = Int(arguments.integer("limit") ?? 500)
@@ -163,7 +163,7 @@ extension MarketRoutes {
   }
 
   private func disagreements(_ arguments: Arguments) async throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let symbol = try optionalSymbol(arguments, state: state)
     let day = arguments.day("day")
     return try await page("disagreements", arguments, as: DisagreementRecord.shape) {
@@ -177,7 +177,6 @@ extension MarketRoutes {
   private func optionalSymbol(
     _ arguments: Arguments, state: MarketState
   ) throws(Problem) -> Symbol? {
-    try loaded(state)
     guard arguments["symbol"] != nil else { return nil }
     return state.directory[try series(arguments, state: state)].symbol
   }

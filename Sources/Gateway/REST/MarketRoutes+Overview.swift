@@ -11,8 +11,7 @@ extension MarketRoutes {
         "/v1/market", summary: "World indexes, the phase of the session, the place in the feed.",
         answer: Overview.shape.schema, problems: [.serviceUnavailable]
       ) { _ in
-        let state = memory.state
-        try loaded(state)
+        let state = try memory.loaded()
         let phase = SessionPhase(at: state.clock(at: .now), by: state.calendar)
         let overview = Overview(state: state, phase: phase)
         return .object { $0.write(overview, as: Overview.shape, in: .shanghai) }

@@ -39,7 +39,7 @@ extension MarketRoutes {
   private static let pageDefault = 50
 
   private func stock(_ arguments: Arguments) throws(Problem) -> Answer {
-    let state = memory.state
+    let state = try memory.loaded()
     let place = try series(arguments, state: state)
     let stock = state.stock(at: place)
     // The object begins with its brace.
@@ -56,8 +56,7 @@ extension MarketRoutes {
   }
 
   private func stockList(_ arguments: Arguments) throws(Problem) -> Answer {
-    let state = memory.state
-    try loaded(state)
+    let state = try memory.loaded()
     let (all, unknown) = Self.matching(arguments, state: state)
     let page = try page(of: all, arguments)
     var text = JSONWriter(capacity: page.places.count * 1_024 + 256)

@@ -40,7 +40,6 @@ package struct MarketRoutes: Sendable {
   func series(
     _ spelling: String, source: String?, state: MarketState
   ) throws(Problem) -> SeriesPlace {
-    try loaded(state)
     let directory = state.directory
     if let place = directory.place(spelling: spelling, source: source) { return place }
     if let source, !directory.sourceNames.contains(source) {
@@ -49,10 +48,6 @@ package struct MarketRoutes: Sendable {
         nearest: directory.sourceNames)
     }
     throw .unknownSymbol(spelling, in: directory)
-  }
-
-  func loaded(_ state: MarketState) throws(Problem) {
-    if !state.isLoaded { throw .storeAway }
   }
 
   func query<Value: Sendable>(

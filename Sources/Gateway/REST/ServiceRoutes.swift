@@ -34,9 +34,7 @@ package struct ServiceRoutes: Sendable {
         "/readyz", summary: "Whether quotes are loaded.", scope: .open, answer: Self.health,
         problems: [.serviceUnavailable]
       ) { _ in
-        let state = memory.state
-        if !state.isLoaded { throw Problem.storeAway }
-        return Self.status(state.lostAt == nil ? "ready" : "stale")
+        Self.status(try memory.loaded().lostAt == nil ? "ready" : "stale")
       },
       Route(
         "/metrics", summary: "Metrics in Prometheus's text format.", scope: .open,

@@ -71,8 +71,7 @@ extension TradingService {
   func history(
     of account: PaperAccount, from start: TradingDay, through end: TradingDay
   ) async throws(Problem) -> [PortfolioDay] {
-    let state = memory.state
-    if !state.isLoaded { throw .storeAway }
+    let state = try memory.loaded()
     let (id, zone) = (account.id, account.market.zone)
     let opened = try await run { (connection) throws(AppStoreError) in
       try HoldingTable(connection).firstDay(of: id)

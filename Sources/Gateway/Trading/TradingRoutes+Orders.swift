@@ -63,8 +63,7 @@ extension TradingRoutes {
   private func place(_ request: UserRequest) async throws(Problem) -> Answer {
     let body = try request.body(OrderBody.self)
     let account = try await service.account(request.account, of: request.identity)
-    let series = try service.series(
-      body.stockSymbol, for: account, state: service.memory.state)
+    let series = try service.series(body.stockSymbol, for: account)
     let order = try body.request(for: series.symbol)
     return try await answerOrder(.order(order), of: request, in: account.id, status: .created)
   }

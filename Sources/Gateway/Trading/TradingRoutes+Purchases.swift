@@ -33,8 +33,7 @@ extension TradingRoutes {
       ) { (routes, request) throws(Problem) in
         let body = try request.body(QueuePurchaseBody.self)
         let account = try await routes.service.account(request.account, of: request.identity)
-        let series = try routes.service.series(
-          body.stockSymbol, for: account, state: routes.service.memory.state)
+        let series = try routes.service.series(body.stockSymbol, for: account)
         let purchase = PurchaseRequest(
           symbol: series.symbol, quantity: try body.quantity.decimal("quantity", .quantity),
           terms: try body.terms())

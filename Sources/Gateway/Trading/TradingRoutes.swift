@@ -150,9 +150,7 @@ package struct TradingRoutes: Sendable {
     ) { (request) throws(Problem) in
       let triggers = try request.body(TriggersBody.self).value()
       let account = try await service.account(request.account, of: request.identity)
-      let symbol = try service.series(
-        request.arguments["symbol"] ?? "", for: account, state: service.memory.state
-      ).symbol
+      let symbol = try service.series(request.arguments["symbol"] ?? "", for: account).symbol
       try await service.run { (connection) throws(AppStoreError) in
         try HoldingTable(connection).put(triggers, of: symbol, in: account.id)
       }

@@ -177,13 +177,13 @@ package struct TradingService: Sendable {
   /// The instrument that an account trades under a name.
   /// - Throws: 404 of one that is not known, 409 of one of another market.
   func series(
-    _ spelling: String, for account: PaperAccount, state: MarketState
+    _ spelling: String, for account: PaperAccount
   ) throws(Problem) -> SeriesRecord {
-    if !state.isLoaded { throw .storeAway }
-    guard let place = state.directory.place(spelling: spelling) else {
-      throw .unknownSymbol(spelling, in: state.directory)
+    let directory = try memory.loaded().directory
+    guard let place = directory.place(spelling: spelling) else {
+      throw .unknownSymbol(spelling, in: directory)
     }
-    let series = state.directory[place]
+    let series = directory[place]
     guard series.currency == account.currency else {
       throw Problem(
         .conflict, code: "other_market",

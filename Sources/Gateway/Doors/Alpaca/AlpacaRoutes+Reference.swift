@@ -38,8 +38,7 @@ extension AlpacaRoutes {
             .init("is_open", .boolean)
           ])
       ) { _ in
-        let state = market.memory.state
-        try market.loaded(state)
+        let state = try market.memory.loaded()
         let text = Self.clockJSON(at: state.clock(at: .now), by: state.calendar)
         return Answer(json: Array(text.utf8), caching: "no-store")
       },
@@ -57,8 +56,7 @@ extension AlpacaRoutes {
             [.init("date", .day)]
               + ["open", "close", "session_open", "session_close"].map { .init($0, .string) }))
       ) { arguments in
-        let state = market.memory.state
-        try market.loaded(state)
+        let state = try market.memory.loaded()
         return Self.answer(
           days: state.calendar, from: arguments.day("start"), through: arguments.day("end"))
       },
@@ -72,8 +70,7 @@ extension AlpacaRoutes {
   // MARK: Assets
 
   private func assets(_ arguments: Arguments) throws(Problem) -> Answer {
-    let state = market.memory.state
-    try market.loaded(state)
+    let state = try market.memory.loaded()
     let directory = state.directory
     // All are active, of the class that clients know, at an exchange that they do not, and
     // without attributes.

@@ -132,10 +132,9 @@ struct AlpacaRoutes: Sendable {
 
   /// - Throws: 503 before the market was read.
   func symbols(_ arguments: Arguments) throws(Problem) -> AlpacaSymbols {
-    let state = market.memory.state
-    try market.loaded(state)
-    return AlpacaSymbols(
-      state.directory, feed: arguments["feed"], currency: arguments["currency"])
+    AlpacaSymbols(
+      try market.memory.loaded().directory, feed: arguments["feed"],
+      currency: arguments["currency"])
   }
 }
 

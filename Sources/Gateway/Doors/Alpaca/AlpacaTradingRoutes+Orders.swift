@@ -129,7 +129,7 @@ extension AlpacaTradingRoutes {
 
   private func place(_ call: AlpacaCall) async throws(Problem) -> Answer {
     let body = try AlpacaNumbers.decode(AlpacaOrderBody.self, from: call.arguments.body)
-    let series = try service.series(body.symbol, for: call.account, state: service.memory.state)
+    let series = try service.series(body.symbol, for: call.account)
     let request: OrderRequest
     do throws(Problem) {
       request = try body.order().request(for: series.symbol)

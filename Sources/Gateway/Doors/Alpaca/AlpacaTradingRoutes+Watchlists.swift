@@ -109,7 +109,7 @@ extension AlpacaTradingRoutes {
 
   private func listAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
     let lists = try await run(call) { (table) throws(AppStoreError) in try table.dated() }
-    let state = try market()
+    let state = try service.memory.loaded()
     return .ownList(of: lists) { $0.write(alpaca: $1, of: call.account, in: state) }
   }
 
@@ -131,7 +131,7 @@ extension AlpacaTradingRoutes {
   /// Also of a symbol that is not listed any more.
   private func remove(_ call: AlpacaCall) async throws(Problem) -> Answer {
     let spelling = call.arguments["symbol"] ?? ""
-    let directory = try market().directory
+    let directory = try service.memory.loaded().directory
     guard
       let symbol = directory.place(spelling: spelling).map({ directory[$0].symbol })
         ?? Symbol(anySpelling: spelling)
@@ -143,15 +143,8 @@ extension AlpacaTradingRoutes {
 
   // MARK: Shared
 
-  /// - Throws: 503 before the market was read.
-  private func market() throws(Problem) -> MarketState {
-    let state = service.memory.state
-    if !state.isLoaded { throw .storeAway }
-    return state
-  }
-
   private func listed(_ spellings: [String]) throws(Problem) -> [WatchlistEntry] {
-    let directory = try market().directory
+    let directory = try service.memory.loaded().directory
     var entries: [WatchlistEntry] = []
     for spelling in spellings {
       guard let place = directory.place(spelling: spelling) else {
@@ -196,7 +189,7 @@ extension AlpacaTradingRoutes {
     with found: [DatedWatchlist], to call: AlpacaCall
   ) throws(Problem) -> Answer {
     guard let list = found.first else { throw .unknownWatchlist }
-    let state = try market()
+    let state = try service.memory.loaded()
     return .own { $0.write(alpaca: list, of: call.account, in: state) }
   }
 }

@@ -29,8 +29,7 @@ extension UDFRoutes {
             example: "sh600519,sz000001", isRequired: true)
         ], answer: UDFShapes.quotes, problems: [.serviceUnavailable], door: Self.door
       ) { arguments in
-        let state = market.memory.state
-        try market.loaded(state)
+        let state = try market.memory.loaded()
         return Self.quotes(arguments.list("symbols") ?? [], in: state)
       },
     ]
@@ -59,7 +58,7 @@ extension UDFRoutes {
   }
 
   private func asked(_ arguments: Arguments) throws(Problem) -> Asked {
-    let state = market.memory.state
+    let state = try market.memory.loaded()
     let series = state.directory[try place(arguments["symbol"] ?? "", in: state)]
     guard let resolution = UDFResolution(arguments["resolution"] ?? ""),
       let from = arguments.integer("from"), let to = arguments.integer("to")

@@ -46,8 +46,7 @@ struct UDFRoutes: Sendable {
         "/udf/config", summary: "TradingView: what this feed can.",
         answer: UDFConfiguration.shape.schema, problems: [.serviceUnavailable], door: Self.door
       ) { _ in
-        let state = market.memory.state
-        try market.loaded(state)
+        let state = try market.memory.loaded()
         let configuration = UDFConfiguration(state)
         return .object { $0.write(configuration, as: UDFConfiguration.shape) }
       },
@@ -66,7 +65,6 @@ struct UDFRoutes: Sendable {
 
   /// The series that a ticker means.
   func place(_ spelling: String, in state: MarketState) throws(Problem) -> SeriesPlace {
-    try market.loaded(state)
     guard let place = UDFSymbol.place(of: spelling, in: state.directory) else {
       throw .unknownSymbol(spelling, in: state.directory)
     }

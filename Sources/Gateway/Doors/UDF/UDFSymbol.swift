@@ -57,7 +57,7 @@ extension UDFRoutes {
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.symbol, problems: [.notFound, .serviceUnavailable], door: Self.door
       ) { arguments in
-        let state = market.memory.state
+        let state = try market.memory.loaded()
         let place = try place(arguments["symbol"] ?? "", in: state)
         return .object { $0.write(udf: place, in: state.directory) }
       },
@@ -70,8 +70,7 @@ extension UDFRoutes {
           MarketRoutes.limit(100),
         ], answer: .array(of: UDFShapes.found), problems: [.serviceUnavailable], door: Self.door
       ) { arguments in
-        let state = market.memory.state
-        try market.loaded(state)
+        let state = try market.memory.loaded()
         return Self.found(arguments, in: state)
       },
     ]
