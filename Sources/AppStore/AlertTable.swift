@@ -3,7 +3,7 @@ import Market
 import Postgres
 
 /// Alerts of one user in the database.
-package struct AlertTable: AppTable {
+package struct AlertTable: AppTable, NumberedTable {
   let connection: AppConnection
   private let userID: Int64
   static let context = "alerts"
@@ -71,7 +71,7 @@ package struct AlertTable: AppTable {
   package func all() throws(AppStoreError) -> [Alert] { try alerts(nil) }
 
   /// - Throws: `unknownAlert`, `store`.
-  package func alert(_ id: Int64) throws(AppStoreError) -> Alert {
+  package func one(_ id: Int64) throws(AppStoreError) -> Alert {
     guard let alert = try alerts(id).first else { throw .unknownAlert(id) }
     return alert
   }

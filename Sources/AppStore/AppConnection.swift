@@ -196,6 +196,22 @@ protocol AppTable {
   var connection: AppConnection { get }
 }
 
+/// What belongs to one user.
+package protocol UserTable: SendableMetatype {
+  init(_ connection: AppConnection, userID: Int64)
+}
+
+/// What one user has several of, by number.
+package protocol NumberedTable: UserTable {
+  associatedtype Row: Sendable
+
+  func all() throws(AppStoreError) -> [Row]
+  /// - Throws: that there is none of this number, `store`.
+  func one(_ id: Int64) throws(AppStoreError) -> Row
+  /// One that is not there is no fault.
+  func delete(_ id: Int64) throws(AppStoreError)
+}
+
 extension AppTable {
   func read<Value>(
     _ statement: Statement, with parameters: [WireParameter] = [],

@@ -2,7 +2,7 @@ import Market
 import Postgres
 
 /// The preferences of users: one JSON object each, which only apps understand.
-package struct PreferenceTable: AppTable {
+package struct PreferenceTable: AppTable, UserTable {
   let connection: AppConnection
   private let userID: Int64
   static let context = "preferences"

@@ -3,7 +3,7 @@ import Postgres
 
 /// Watchlists of one user in the database. Changes of one user wait for each other, so that places
 /// are counted from 0 without gaps, however many devices write at once.
-package struct WatchlistTable: AppTable {
+package struct WatchlistTable: AppTable, NumberedTable {
   let connection: AppConnection
   private let userID: Int64
   static let context = "watchlists"
@@ -33,7 +33,7 @@ package struct WatchlistTable: AppTable {
   package func all() throws(AppStoreError) -> [Watchlist] { try dated().map(\.list) }
 
   /// - Throws: `unknownWatchlist`, `store`.
-  package func watchlist(_ id: Int64) throws(AppStoreError) -> Watchlist {
+  package func one(_ id: Int64) throws(AppStoreError) -> Watchlist {
     guard let found = try dated(id).first else { throw .unknownWatchlist(id) }
     return found.list
   }

@@ -17,7 +17,7 @@ package struct Webhook: Sendable, Hashable {
 }
 
 /// Webhooks of one user in the database.
-package struct WebhookTable: AppTable {
+package struct WebhookTable: AppTable, NumberedTable {
   let connection: AppConnection
   private let userID: Int64
   static let context = "webhooks"
@@ -47,6 +47,12 @@ package struct WebhookTable: AppTable {
   /// In the order they were made.
   package func all() throws(AppStoreError) -> [Webhook] {
     return try webhooks(Self.readAll, [.int64(userID)])
+  }
+
+  /// - Throws: `unknownWebhook`, `store`.
+  package func one(_ id: Int64) throws(AppStoreError) -> Webhook {
+    guard let found = try all().first(where: { $0.id == id }) else { throw .unknownWebhook(id) }
+    return found
   }
 
   private static let insert = Statement(

@@ -100,7 +100,7 @@ import Testing
     #expect(rows.count == 1)
     #expect(rows.first?.alert?.alertID == alert.id && rows.first?.alert?.condition == .above)
     #expect(rows.first?.alert?.evidence.value?.description == "12.340")
-    #expect(try table.alert(alert.id).isArmed == false)
+    #expect(try table.one(alert.id).isArmed == false)
     #expect(try other.book(from: StoreSamples.day).armedCount == 0)
   }
 
@@ -172,7 +172,7 @@ import Testing
     #expect(try notices.write([notice(alert, on: next)]) == 0)
     // The older day first, so that the newest notification is the newest day's.
     #expect(try inbox().map(\.alert?.day) == [next, StoreSamples.day])
-    #expect(try table.alert(alert.id).isArmed)
+    #expect(try table.one(alert.id).isArmed)
   }
 
   @Test func `an alert that was edited or deleted meanwhile does not fire as it was`() throws {
@@ -201,7 +201,7 @@ import Testing
     #expect(try notices.write([withdrawal]) == 1)
     #expect(try notices.write([withdrawal]) == 0)
     #expect(try inbox().map(\.alert?.withdraws) == [firing.id, nil])
-    let again = try table.alert(alert.id)
+    let again = try table.one(alert.id)
     #expect(again.isArmed && again.revision == 2)
     #expect(try notices.write([notice(again)]) == 1)
     #expect(try inbox().count == 3)

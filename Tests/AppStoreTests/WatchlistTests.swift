@@ -20,12 +20,12 @@ import Testing
     let list = try lists.create(named: "自选")
     let triggers = PriceTriggers(low: try price("1769.040"), high: try price("1800.10"))
     try lists.put(WatchlistItem(symbol: Self.symbols[0], triggers: triggers), in: list.id)
-    let stored = try lists.watchlist(list.id).items[0].triggers
+    let stored = try lists.one(list.id).items[0].triggers
     #expect(stored.low?.description == "1769.040" && stored.high?.description == "1800.10")
     let order = Self.symbols.reversed().map { WatchlistEntry(symbol: $0) }
     let replaced = try lists.replaceItems(of: list.id, with: order)
     #expect(replaced.items.last?.triggers.low?.description == "1769.040")
-    #expect(try lists.watchlist(list.id) == replaced)
+    #expect(try lists.one(list.id) == replaced)
   }
 
   @Test(arguments: [("0", nil), ("-1", "2"), ("3", "2"), (nil, "0")] as [(String?, String?)])
@@ -37,7 +37,7 @@ import Testing
     #expect(throws: AppStoreError.self) {
       try lists.put(WatchlistItem(symbol: Self.symbols[0], triggers: triggers), in: list.id)
     }
-    #expect(try lists.watchlist(list.id).items == [])
+    #expect(try lists.one(list.id).items == [])
   }
 
   @Test func `one user never sees or changes another's`() throws {
@@ -50,7 +50,7 @@ import Testing
     try alice.put(item, in: list.id)
     let unknown = AppStoreError.unknownWatchlist(list.id)
     #expect(try bob.all() == [])
-    #expect(throws: unknown) { try bob.watchlist(list.id) }
+    #expect(throws: unknown) { try bob.one(list.id) }
     #expect(throws: unknown) { try bob.rename(list.id, to: "his") }
     #expect(throws: unknown) { try bob.put(item, in: list.id) }
     #expect(throws: unknown) { try bob.remove(item.symbol, from: list.id) }

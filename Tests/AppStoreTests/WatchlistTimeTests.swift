@@ -57,7 +57,7 @@ import Testing
     let triggers = PriceTriggers(low: ExactDecimal(5))
     try lists.put(WatchlistItem(symbol: Self.symbols[0], triggers: triggers), in: id)
     try lists.add(Self.symbols[0], to: id)
-    let before = try lists.watchlist(id)
+    let before = try lists.one(id)
     #expect(before.items.first?.triggers == triggers)
     #expect(throws: AppStoreError.nameTaken("taken")) {
       try lists.update(id, name: "taken", entries: entries(1))
@@ -72,8 +72,8 @@ import Testing
       try lists.update(99, name: "b", entries: nil)
     }
     #expect(throws: AppStoreError.unknownWatchlist(99)) { try lists.add(Self.symbols[1], to: 99) }
-    #expect(try lists.watchlist(id) == before && lists.all().count == 2)
+    #expect(try lists.one(id) == before && lists.all().count == 2)
     try lists.update(id, name: "b", entries: entries(1, 0))
-    #expect(try lists.watchlist(id).items.last?.triggers == triggers)
+    #expect(try lists.one(id).items.last?.triggers == triggers)
   }
 }

@@ -34,26 +34,19 @@ extension UserRoutes {
   }
 
   private var ofWatchlists: [Route] {
-    [
-      route(
-        .get, path: "/v1/watchlists",
-        answer: .object([.init("watchlists", .array(of: Watchlist.shape.schema))]),
-        summary: "The user's watchlists, in order, with their symbols.", respond: watchlists),
-      route(
-        .post, path: "/v1/watchlists", status: .created, answer: Watchlist.shape.schema,
-        body: Self.name, summary: "Makes a watchlist.", problems: [.conflict],
-        respond: makeWatchlist),
-      route(
-        .get, path: "/v1/watchlists/{id}", answer: Watchlist.shape.schema,
-        summary: "One watchlist.", problems: [.notFound], respond: watchlist),
-      route(
-        .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
-        summary: "Renames a watchlist.", problems: [.notFound, .conflict],
-        respond: renameWatchlist),
-      route(
-        .delete, path: "/v1/watchlists/{id}", status: .noContent, answer: nil,
-        summary: "Deletes a watchlist. Deleting it again is no error.", respond: deleteWatchlist),
-    ]
+    numbered(
+      "watchlists", each: "watchlist", in: WatchlistTable.self, as: Watchlist.shape,
+      summary: "The user's watchlists, in order, with their symbols.")
+      + [
+        route(
+          .post, path: "/v1/watchlists", status: .created, answer: Watchlist.shape.schema,
+          body: Self.name, summary: "Makes a watchlist.", problems: [.conflict],
+          respond: makeWatchlist),
+        route(
+          .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
+          summary: "Renames a watchlist.", problems: [.notFound, .conflict],
+          respond: renameWatchlist),
+      ]
   }
 
   private var ofSymbols: [Route] {
@@ -73,6 +66,43 @@ extension UserRoutes {
         .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
         summary: "Removes a symbol. Removing it again is no error.", problems: [.notFound],
         respond: removeSymbol),
+    ]
+  }
+
+  /// The routes of what a user has several of, by number: all of them, one, and the end of one.
+  func numbered<Table: NumberedTable>(
+    _ name: StaticString, each noun: String, article: String = "a", in type: Table.Type,
+    as shape: Shape<Table.Row>, summary: String
+  ) -> [Route] {
+    let path = "/v1/\(name)"
+    return [
+      route(
+        .get, path: path, answer: .object([.init("\(name)", .array(of: shape.schema))]),
+        summary: summary
+      ) { (request) throws(Problem) in
+        let rows = try await run(request, over: type) { (table) throws(AppStoreError) in
+          try table.all()
+        }
+        return .own { $0.list(name, of: rows, as: shape, in: .shanghai) }
+      },
+      route(
+        .get, path: "\(path)/{id}", answer: shape.schema, summary: "One \(noun).",
+        problems: [.notFound]
+      ) { (request) throws(Problem) in
+        let row = try await run(request, over: type) { (table) throws(AppStoreError) in
+          try table.one(request.id)
+        }
+        return .own(row, as: shape, in: .shanghai)
+      },
+      route(
+        .delete, path: "\(path)/{id}", status: .noContent, answer: nil,
+        summary: "Deletes \(article) \(noun). Deleting it again is no error."
+      ) { (request) throws(Problem) in
+        try await run(request, over: type) { (table) throws(AppStoreError) in
+          try table.delete(request.id)
+        }
+        return .done
+      },
     ]
   }
 

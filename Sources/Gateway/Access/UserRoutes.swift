@@ -45,9 +45,8 @@ package struct UserRoutes: Sendable {
   }
 
   func preferences(_ request: UserRequest) async throws(Problem) -> Answer {
-    let user = request.identity.userID
-    let value = try await run { (connection) throws(AppStoreError) in
-      try PreferenceTable(connection, userID: user).value()
+    let value = try await run(request, over: PreferenceTable.self) {
+      (table) throws(AppStoreError) in try table.value()
     }
     return Answer(json: Array(value.utf8), caching: "no-store")
   }
@@ -55,30 +54,16 @@ package struct UserRoutes: Sendable {
   func changePreferences(
     _ request: UserRequest, merging: Bool
   ) async throws(Problem) -> Answer {
-    let user = request.identity.userID
     guard let json = String(validating: request.arguments.body, as: UTF8.self) else {
       throw .unstorable("body", expected: "JSON in UTF-8")
     }
-    try await run { (connection) throws(AppStoreError) in
-      try PreferenceTable(connection, userID: user).write(json, merging: merging)
+    try await run(request, over: PreferenceTable.self) { (table) throws(AppStoreError) in
+      try table.write(json, merging: merging)
     }
     return .done
   }
 
   // MARK: Watchlists
-
-  func watchlists(_ request: UserRequest) async throws(Problem) -> Answer {
-    let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .own { $0.list("watchlists", of: lists, as: Watchlist.shape) }
-  }
-
-  func watchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    let list = try await change(request) { (table) throws(AppStoreError) in
-      try table.watchlist(id)
-    }
-    return .own(list, as: Watchlist.shape)
-  }
 
   func makeWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let name = try request.body(NameBody.self).name
@@ -92,12 +77,6 @@ package struct UserRoutes: Sendable {
   func renameWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, name) = (request.id, try request.body(NameBody.self).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
-    return .done
-  }
-
-  func deleteWatchlist(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .done
   }
 
@@ -116,7 +95,7 @@ package struct UserRoutes: Sendable {
     if !unlisted.isEmpty {
       // What was listed once stays in a list until its user takes it out.
       let kept = try await change(request) { (table) throws(AppStoreError) in
-        try table.watchlist(id).items.map(\.symbol)
+        try table.one(id).items.map(\.symbol)
       }
       if let symbol = unlisted.first(where: { !kept.contains($0) }) {
         throw unknown(.conflict, found: symbol.description)
@@ -155,15 +134,23 @@ package struct UserRoutes: Sendable {
 
   // MARK: Shared
 
+  /// Over the user's own rows.
   @discardableResult
-  private func change<Value: Sendable>(
-    _ request: UserRequest,
-    _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
+  func run<Table: UserTable, Value: Sendable>(
+    _ request: UserRequest, over type: Table.Type,
+    _ body: @Sendable (Table) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     let user = request.identity.userID
     return try await run { (connection) throws(AppStoreError) in
-      try body(WatchlistTable(connection, userID: user))
+      try body(Table(connection, userID: user))
     }
+  }
+
+  @discardableResult
+  private func change<Value: Sendable>(
+    _ request: UserRequest, _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
+  ) async throws(Problem) -> Value {
+    try await run(request, over: WatchlistTable.self, body)
   }
 
   @discardableResult

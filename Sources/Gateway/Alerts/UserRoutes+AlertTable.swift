@@ -5,23 +5,16 @@ import HTTPTypes
 /// The routes of alerts and of the inbox.
 extension UserRoutes {
   var ofAlerts: [Route] {
-    [
-      route(
-        .get, path: "/v1/alerts",
-        answer: .object([.init("alerts", .array(of: Alert.shape.schema))]),
-        summary: "The user's alerts, in the order they were made.", respond: alerts),
-      making(path: "/v1/alerts", summary: "Makes an alert, armed as its series stands now."),
-      route(
-        .get, path: "/v1/alerts/{id}", answer: Alert.shape.schema, summary: "One alert.",
-        problems: [.notFound], respond: alert),
-      route(
-        .put, path: "/v1/alerts/{id}", answer: Alert.shape.schema, body: Self.alertBody,
-        summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict],
-        respond: replaceAlert),
-      route(
-        .delete, path: "/v1/alerts/{id}", status: .noContent, answer: nil,
-        summary: "Deletes an alert. Deleting it again is no error.", respond: deleteAlert),
-    ]
+    numbered(
+      "alerts", each: "alert", article: "an", in: AlertTable.self, as: Alert.shape,
+      summary: "The user's alerts, in the order they were made.")
+      + [
+        making(path: "/v1/alerts", summary: "Makes an alert, armed as its series stands now."),
+        route(
+          .put, path: "/v1/alerts/{id}", answer: Alert.shape.schema, body: Self.alertBody,
+          summary: "Makes another alert of it, armed anew.", problems: [.notFound, .conflict],
+          respond: replaceAlert),
+      ]
   }
 
   var ofNotifications: [Route] {

@@ -7,24 +7,9 @@ import Market
 extension UserRoutes {
   // MARK: Alerts
 
-  func alerts(_ request: UserRequest) async throws(Problem) -> Answer {
-    let alerts = try await changeAlerts(request) { (table) throws(AppStoreError) in
-      try table.all()
-    }
-    return .own { $0.list("alerts", of: alerts, as: Alert.shape, in: .shanghai) }
-  }
-
-  func alert(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
-      try table.alert(id)
-    }
-    return .own(alert, as: Alert.shape, in: .shanghai)
-  }
-
   func makeAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let wanted = try wanted(request)
-    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
+    let alert = try await run(request, over: AlertTable.self) { (table) throws(AppStoreError) in
       try table.create(wanted)
     }
     return .own(
@@ -33,27 +18,10 @@ extension UserRoutes {
 
   func replaceAlert(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, wanted) = (request.id, try wanted(request))
-    let alert = try await changeAlerts(request) { (table) throws(AppStoreError) in
+    let alert = try await run(request, over: AlertTable.self) { (table) throws(AppStoreError) in
       try table.replace(id, with: wanted)
     }
     return .own(alert, as: Alert.shape, in: .shanghai)
-  }
-
-  func deleteAlert(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    try await changeAlerts(request) { (table) throws(AppStoreError) in try table.delete(id) }
-    return .done
-  }
-
-  @discardableResult
-  private func changeAlerts<Value: Sendable>(
-    _ request: UserRequest,
-    body: @Sendable (AlertTable) throws(AppStoreError) -> Value
-  ) async throws(Problem) -> Value {
-    let user = request.identity.userID
-    return try await run { (connection) throws(AppStoreError) in
-      try body(AlertTable(connection, userID: user))
-    }
   }
 
   private func wanted(_ request: UserRequest) throws(Problem) -> AlertTable.Request {

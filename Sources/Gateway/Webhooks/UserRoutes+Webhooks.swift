@@ -5,56 +5,34 @@ import Market
 /// The user's webhooks.
 extension UserRoutes {
   var ofWebhooks: [Route] {
-    [
-      route(
-        .get, path: "/v1/webhooks",
-        answer: .object([.init("webhooks", .array(of: Webhook.shape.schema))]),
-        summary: "The user's webhooks, and how their deliveries went.", respond: webhooks),
-      route(
-        .post, path: "/v1/webhooks", status: .created, answer: MadeWebhook.shape.schema,
-        body: Self.address,
-        summary: "Makes a webhook: from now on each notification is sent to its URL, signed as "
-          + "Standard Webhooks has it. The secret is shown this once.",
-        problems: [.conflict], respond: makeWebhook),
-      route(
-        .get, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, summary: "One webhook.",
-        problems: [.notFound], respond: webhook),
-      route(
-        .put, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, body: Self.address,
-        summary: "Gives a webhook another URL, or the same; one that is disabled is enabled again, "
-          + "and gets what it missed.",
-        problems: [.notFound, .conflict], respond: replaceWebhook),
-      route(
-        .delete, path: "/v1/webhooks/{id}", status: .noContent, answer: nil,
-        summary: "Deletes a webhook. Deleting it again is no error.", respond: deleteWebhook),
-    ]
+    numbered(
+      "webhooks", each: "webhook", in: WebhookTable.self, as: Webhook.shape,
+      summary: "The user's webhooks, and how their deliveries went.")
+      + [
+        route(
+          .post, path: "/v1/webhooks", status: .created, answer: MadeWebhook.shape.schema,
+          body: Self.address,
+          summary: "Makes a webhook: from now on each notification is sent to its URL, signed as "
+            + "Standard Webhooks has it. The secret is shown this once.",
+          problems: [.conflict], respond: makeWebhook),
+        route(
+          .put, path: "/v1/webhooks/{id}", answer: Webhook.shape.schema, body: Self.address,
+          summary:
+            "Gives a webhook another URL, or the same; one that is disabled is enabled again, "
+            + "and gets what it missed.",
+          problems: [.notFound, .conflict], respond: replaceWebhook),
+      ]
   }
 
   private static let address = Schema.object([.init("url", .matching(WebhookRule.pattern))])
 
   // MARK: Answers
 
-  private func webhooks(_ request: UserRequest) async throws(Problem) -> Answer {
-    let webhooks = try await change(request) { (table) throws(AppStoreError) in try table.all() }
-    return .own { $0.list("webhooks", of: webhooks, as: Webhook.shape, in: .shanghai) }
-  }
-
-  private func webhook(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    let webhook = try await change(request) { (table) throws(AppStoreError) in
-      guard let found = try table.all().first(where: { $0.id == id }) else {
-        throw .unknownWebhook(id)
-      }
-      return found
-    }
-    return .own(webhook, as: Webhook.shape, in: .shanghai)
-  }
-
   private func makeWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let url = try url(request)
     var generator = SystemRandomNumberGenerator()
     let secret = WebhookSecret(using: &generator)
-    let webhook = try await change(request) { (table) throws(AppStoreError) in
+    let webhook = try await run(request, over: WebhookTable.self) { (table) throws(AppStoreError) in
       try table.create(url: url, secret: secret.bytes)
     }
     return .own(
@@ -64,26 +42,10 @@ extension UserRoutes {
 
   private func replaceWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
     let (id, url) = (request.id, try url(request))
-    let webhook = try await change(request) { (table) throws(AppStoreError) in
+    let webhook = try await run(request, over: WebhookTable.self) { (table) throws(AppStoreError) in
       try table.replace(id, url: url)
     }
     return .own(webhook, as: Webhook.shape, in: .shanghai)
-  }
-
-  private func deleteWebhook(_ request: UserRequest) async throws(Problem) -> Answer {
-    let id = request.id
-    try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
-    return .done
-  }
-
-  @discardableResult
-  private func change<Value: Sendable>(
-    _ request: UserRequest, body: @Sendable (WebhookTable) throws(AppStoreError) -> Value
-  ) async throws(Problem) -> Value {
-    let user = request.identity.userID
-    return try await run { (connection) throws(AppStoreError) in
-      try body(WebhookTable(connection, userID: user))
-    }
   }
 
   private func url(_ request: UserRequest) throws(Problem) -> String {

@@ -75,7 +75,7 @@ extension AlpacaTradingRoutes {
         parameters: [key], status: .noContent, answer: nil
       ) { (routes, call) throws(Problem) in
         try await routes.run(call) { (table) throws(AppStoreError) in
-          try table.delete(try table.watchlist(try call.watchlist(in: table)).id)
+          try table.delete(try table.one(try call.watchlist(in: table)).id)
         }
         return .done
       },
