@@ -19,10 +19,8 @@ import Testing
       "alpaca-one-bars": "AAPL/bars?timeframe=5Min&limit=3&\(Self.range)",
       "alpaca-days": "bars?\(several)&timeframe=1Day&start=2026-07-01&sort=desc",
       "alpaca-latest-bars": "bars/latest?\(several)&feed=iex",
-      "alpaca-one-latest-bar": "AAPL/bars/latest",
       "alpaca-latest-quotes": "quotes/latest?\(several)&feed=sip",
-      "alpaca-one-latest-quote": "600000.SH/quotes/latest",
-      "alpaca-snapshots": "snapshots?\(several)", "alpaca-one-snapshot": "AAPL/snapshot",
+      "alpaca-snapshots": "snapshots?\(several)",
     ]
     for (name, path) in paths {
       let reply = try await fixture.get("/v2/stocks/\(path)")
@@ -50,8 +48,6 @@ import Testing
       ("stocks/AAPL/bars?timeframe=1Min&limit=10001", 40_010_001, "limit"),
       ("stocks/AAPK/bars?timeframe=1Min", 40_410_000, "nearest: AAPL"),
       ("stocks/trades/latest?symbols=AAPL", 40_410_000, "trades are not recorded"),
-      ("stocks/sh600000/trades/latest", 40_410_000, "trades are not recorded"),
-      ("stocks/AAPL/quotes/latest", 40_410_000, "no book"),
       ("assets/nothing", 40_410_000, "No instrument"), ("orders", 40_410_000, "nothing at"),
     ]
     for (path, code, text) in cases {

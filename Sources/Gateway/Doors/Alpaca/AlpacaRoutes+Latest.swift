@@ -6,13 +6,8 @@ import Reader
 
 extension AlpacaRoutes {
   private static let several = [symbols, feed, currency]
-  private static let one = [symbol, feed, currency]
 
-  var latest: [Route] { latestBars + latestQuotes + latestTrades + snapshots }
-
-  // MARK: Bars
-
-  private var latestBars: [Route] {
+  var latest: [Route] {
     [
       Self.route(
         "/v2/stocks/bars/latest", summary: "Alpaca: the newest minute of several instruments.",
@@ -29,17 +24,42 @@ extension AlpacaRoutes {
         }
       },
       Self.route(
-        "/v2/stocks/{symbol}/bars/latest", summary: "Alpaca: the newest minute of an instrument.",
-        parameters: Self.one, answer: .object([.init("bar", Self.bar), .init("symbol", .string)])
+        "/v2/stocks/quotes/latest", summary: "Alpaca: the first level of the books there are.",
+        parameters: Self.several, answer: .object([.init("quotes", .object([]))])
       ) { arguments in
-        let symbol = arguments["symbol"] ?? ""
-        let place = try symbols(arguments).series(symbol)
-        guard let bar = try await newestBars(of: [place], days: 0).first?.minute else {
-          throw Self.nothing("no minute of it is stored")
-        }
+        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
+        let state = market.memory.state
         return .object { answer in
-          answer.member("bar") { $0.write(bar) }
-          answer.member("symbol") { $0.string(symbol) }
+          answer.object("quotes") { list in
+            for entry in found {
+              let stock = state.stock(at: entry.place)
+              guard let quote = stock.flatMap({ AlpacaMessage(quote: $0.quote) }) else { continue }
+              list.member(named: entry.symbol) { $0.write(quote) }
+            }
+          }
+        }
+      },
+      // Sources have no trades, and none is made up of what they have.
+      Self.route(
+        "/v2/stocks/trades/latest", summary: "Alpaca: 404, for there are no single trades.",
+        parameters: Self.several, answer: .object([])
+      ) { _ in
+        throw Problem(
+          .notFound, code: "not_found",
+          title: "There is nothing to show: single trades are not recorded.")
+      },
+      Self.route(
+        "/v2/stocks/snapshots", summary: "Alpaca: the newest quote and bars of several.",
+        parameters: Self.several, answer: .object([])
+      ) { arguments in
+        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
+        let bars = try await newestBars(of: found.map(\.place), days: 2)
+        return .object { answer in
+          for (entry, bars) in zip(found, bars) {
+            answer.object(named: entry.symbol) {
+              write(snapshotOf: entry.place, bars: bars, to: &$0)
+            }
+          }
         }
       },
     ]
@@ -73,105 +93,6 @@ extension AlpacaRoutes {
       }
       return found
     }
-  }
-
-  private static func nothing(_ reason: String) -> Problem {
-    Problem(.notFound, code: "not_found", title: "There is nothing to show: \(reason).")
-  }
-
-  // MARK: Quotes and trades
-
-  private func newestQuote(at place: SeriesPlace) -> AlpacaMessage? {
-    market.memory.state.stock(at: place).flatMap { AlpacaMessage(quote: $0.quote) }
-  }
-
-  private var latestQuotes: [Route] {
-    [
-      Self.route(
-        "/v2/stocks/quotes/latest", summary: "Alpaca: the first level of the books there are.",
-        parameters: Self.several, answer: .object([.init("quotes", .object([]))])
-      ) { arguments in
-        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
-        return .object { answer in
-          answer.object("quotes") { list in
-            for entry in found {
-              guard let quote = newestQuote(at: entry.place) else { continue }
-              list.member(named: entry.symbol) { $0.write(quote) }
-            }
-          }
-        }
-      },
-      Self.route(
-        "/v2/stocks/{symbol}/quotes/latest", summary: "Alpaca: the first level of a book.",
-        parameters: Self.one,
-        answer: .object([.init("quote", Self.quote), .init("symbol", .string)])
-      ) { arguments in
-        let symbol = arguments["symbol"] ?? ""
-        let place = try symbols(arguments).series(symbol)
-        guard let quote = newestQuote(at: place) else { throw Self.nothing("it has no book") }
-        return .object { answer in
-          answer.member("quote") { $0.write(quote) }
-          answer.member("symbol") { $0.string(symbol) }
-        }
-      },
-    ]
-  }
-
-  /// Sources have no trades, and none is made up of what they have.
-  private var latestTrades: [Route] {
-    [("/v2/stocks/trades/latest", Self.several), ("/v2/stocks/{symbol}/trades/latest", Self.one)]
-      .map { path, parameters in
-        Self.route(
-          path, summary: "Alpaca: 404, for there are no single trades.", parameters: parameters,
-          answer: .object([])
-        ) { _ in throw Self.nothing("single trades are not recorded") }
-      }
-  }
-
-  // MARK: Snapshots
-
-  private static let snapshot = Schema.named(
-    "AlpacaSnapshot",
-    .object([
-      .init("latestTrade", .nullable(.object([]))), .init("latestQuote", .nullable(quote)),
-      .init("minuteBar", .nullable(bar)), .init("dailyBar", .nullable(bar)),
-      .init("prevDailyBar", .nullable(bar)),
-      .init(
-        "candled",
-        .object([
-          .init("price", .nullable(.number)), .init("basis", .string), .init("stale", .boolean),
-        ])),
-    ]))
-
-  private var snapshots: [Route] {
-    [
-      Self.route(
-        "/v2/stocks/snapshots", summary: "Alpaca: the newest quote and bars of several.",
-        parameters: Self.several, answer: .object([])
-      ) { arguments in
-        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
-        let bars = try await newestBars(of: found.map(\.place), days: 2)
-        return .object { answer in
-          for (entry, bars) in zip(found, bars) {
-            answer.object(named: entry.symbol) {
-              write(snapshotOf: entry.place, bars: bars, to: &$0)
-            }
-          }
-        }
-      },
-      Self.route(
-        "/v2/stocks/{symbol}/snapshot", summary: "Alpaca: the newest quote and bars of one.",
-        parameters: Self.one, answer: Self.snapshot
-      ) { arguments in
-        let symbol = arguments["symbol"] ?? ""
-        let place = try symbols(arguments).series(symbol)
-        let bars = try await newestBars(of: [place], days: 2)
-        return .object { answer in
-          answer.member("symbol") { $0.string(symbol) }
-          for bars in bars { write(snapshotOf: place, bars: bars, to: &answer) }
-        }
-      },
-    ]
   }
 
   /// Where the last price comes from, a quote or the newest bar, is said beside it.

@@ -39,11 +39,6 @@ struct AlpacaRoutes: Sendable {
     .object(
       [.init("t", .moment)] + ["o", "h", "l", "c", "v"].map { .init($0, .number) }
         + [.init("n", .nullable(.integer)), .init("vw", .nullable(.number))]))
-  static let quote = Schema.named(
-    "AlpacaQuote",
-    .object(
-      [.init("t", .moment)] + ["ap", "as", "bp", "bs"].map { .init($0, .number) }
-        + ["ax", "bx", "z"].map { .init($0, .string) } + [.init("c", .array(of: .string))]))
 
   // MARK: Bars
 
