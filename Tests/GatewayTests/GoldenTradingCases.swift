@@ -107,7 +107,7 @@ extension GoldenAnswerTests {
       "alpaca-watchlist-changed", alpacaList, method: .put,
       body: #"{"name":"ours","symbols":["sh600002","sh600001"]}"#),
     Case(
-      "alpaca-watchlist-added", "/v2/watchlists:by_name?name=ours", method: .post,
+      "alpaca-watchlist-added", alpacaList, method: .post,
       body: #"{"symbol":"600000.SH"}"#),
     Case("alpaca-watchlist-removed", "\(alpacaList)/sh600001", method: .delete),
     Case("alpaca-watchlists", "/v2/watchlists"), Case("alpaca-watchlist", alpacaList),

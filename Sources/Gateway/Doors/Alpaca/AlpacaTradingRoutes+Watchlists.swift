@@ -26,15 +26,10 @@ extension AlpacaTradingRoutes {
   ])
   private static let added = Schema.object([.init("symbol", .text(charactersMax: 32))])
 
-  /// By which a client names one: its id in the path, or its name in the query.
-  private static let keys: KeyValuePairs = [
-    "/v2/watchlists/{watchlist_id}": Parameter(
-      "watchlist_id", .text(charactersMax: 36), in: .path, summary: "Of the watchlist.",
-      example: AlpacaID.watchlist.text(1, in: .none)),
-    "/v2/watchlists:by_name": Parameter(
-      "name", .text(charactersMax: WatchlistTable.nameCharactersMax),
-      summary: "Of the watchlist.", example: "mine", isRequired: true),
-  ]
+  private static let path = "/v2/watchlists/{watchlist_id}"
+  private static let key = Parameter(
+    "watchlist_id", .text(charactersMax: 36), in: .path, summary: "Of the watchlist.",
+    example: AlpacaID.watchlist.text(1, in: .none))
 
   var watchlists: [Route] {
     [
@@ -47,35 +42,31 @@ extension AlpacaTradingRoutes {
         answer: Self.watchlist, body: Self.made
       ) { (routes, call) throws(Problem) in try await routes.make(call) },
       route(
-        "/v2/watchlists/{watchlist_id}/{symbol}", method: .delete,
+        "\(Self.path)/{symbol}", method: .delete,
         summary: "Alpaca: removes a symbol. Removing it again is no error.", isTrade: false,
-        parameters: [Self.keys[0].value, AlpacaRoutes.symbol], answer: Self.watchlist
+        parameters: [Self.key, AlpacaRoutes.symbol], answer: Self.watchlist
       ) { (routes, call) throws(Problem) in try await routes.remove(call) },
-    ] + Self.keys.flatMap { path, key in ofOne(at: path, key: key) }
-  }
-
-  private func ofOne(at path: String, key: Parameter) -> [Route] {
-    [
       route(
-        path, summary: "Alpaca: a watchlist.", parameters: [key], answer: Self.watchlist
+        Self.path, summary: "Alpaca: a watchlist.", parameters: [Self.key], answer: Self.watchlist
       ) { (routes, call) throws(Problem) in
         try await routes.answer(call) { (_, _) throws(AppStoreError) in }
       },
       route(
-        path, method: .put, summary: "Alpaca: gives a watchlist another name or other symbols.",
-        isTrade: false, parameters: [key], answer: Self.watchlist, body: Self.changed
+        Self.path, method: .put,
+        summary: "Alpaca: gives a watchlist another name or other symbols.",
+        isTrade: false, parameters: [Self.key], answer: Self.watchlist, body: Self.changed
       ) { (routes, call) throws(Problem) in try await routes.change(call) },
       route(
-        path, method: .post,
+        Self.path, method: .post,
         summary: "Alpaca: adds a symbol at the end. Adding it again is no error.", isTrade: false,
-        parameters: [key], answer: Self.watchlist, body: Self.added
+        parameters: [Self.key], answer: Self.watchlist, body: Self.added
       ) { (routes, call) throws(Problem) in try await routes.add(call) },
       route(
-        path, method: .delete, summary: "Alpaca: deletes a watchlist.", isTrade: false,
-        parameters: [key], status: .noContent, answer: nil
+        Self.path, method: .delete, summary: "Alpaca: deletes a watchlist.", isTrade: false,
+        parameters: [Self.key], status: .noContent, answer: nil
       ) { (routes, call) throws(Problem) in
         try await routes.run(call) { (table) throws(AppStoreError) in
-          try table.delete(try table.one(try call.watchlist(in: table)).id)
+          try table.delete(try table.one(try call.watchlist()).id)
         }
         return .done
       },
@@ -177,7 +168,7 @@ extension AlpacaTradingRoutes {
     _ call: AlpacaCall, after body: @Sendable (WatchlistTable, Int64) throws(AppStoreError) -> Void
   ) async throws(Problem) -> Answer {
     let lists = try await run(call) { (table) throws(AppStoreError) in
-      let id = try call.watchlist(in: table)
+      let id = try call.watchlist()
       try body(table, id)
       return try table.dated(id)
     }
@@ -201,13 +192,10 @@ extension AlpacaCall {
     return try JSONBody.decode(type, from: Data(json), orElse: .unprocessableContent)
   }
 
-  /// - Throws: `unknownWatchlist`, `store`.
-  fileprivate func watchlist(in table: WatchlistTable) throws(AppStoreError) -> Int64 {
+  /// - Throws: `unknownWatchlist`.
+  fileprivate func watchlist() throws(AppStoreError) -> Int64 {
     let id = AlpacaID.watchlist.number(arguments["watchlist_id"] ?? "", in: .none)
-    let found = try arguments["name"].map { (name) throws(AppStoreError) in
-      try table.all().first { $0.name == name }?.id
-    }
-    guard let id = found ?? id else { throw .unknownWatchlist(0) }
+    guard let id else { throw .unknownWatchlist(0) }
     return id
   }
 }
