@@ -95,29 +95,24 @@ package actor PortfolioFeed {
 /// Whose portfolios streams follow, and what they were last.
 final class PortfolioBoard: Sendable {
   private struct State: Sendable {
-    var counts: [Int64: Int] = [:]
+    var counts = Counts<Int64>()
     /// By user and account.
     var last: [Int64: [Int64: [UInt8]]] = [:]
   }
 
   private let state = Locked(State())
 
-  var followed: Set<Int64> { state.withLock { Set($0.counts.keys) } }
+  var followed: Set<Int64> { state.withLock { $0.counts.keys } }
 
   /// - Returns: what is known, by account; the rest comes within a second.
   func follow(_ userID: Int64) -> [Int64: [UInt8]] {
     state.withLock { state in
-      state.counts[userID, default: 0] += 1
+      state.counts.add(userID)
       return state.last[userID] ?? [:]
     }
   }
 
-  func leave(_ userID: Int64) {
-    state.withLock { state in
-      let left = state.counts[userID, default: 1] - 1
-      state.counts[userID] = left > 0 ? left : nil
-    }
-  }
+  func leave(_ userID: Int64) { state.withLock { $0.counts.remove(userID) } }
 
   func forget(allBut users: Set<Int64>) {
     state.withLock { state in state.last = state.last.filter { users.contains($0.key) } }

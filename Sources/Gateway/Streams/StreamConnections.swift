@@ -4,7 +4,7 @@
 import Platform
 
 final class StreamConnections: Sendable {
-  private let counts = Locked<[String: Int]>([:])
+  private let counts = Locked(Counts<String>())
   private let opened = Locked(0)
   private let unsent = Locked(0)
 
@@ -29,32 +29,39 @@ final class StreamConnections: Sendable {
   /// - Returns: whether one more is allowed; it is counted then.
   func add(_ identity: String, atMost countMax: Int) -> Bool {
     counts.withLock { counts in
-      guard counts[identity, default: 0] < countMax else { return false }
-      counts[identity, default: 0] += 1
+      guard counts[identity] < countMax else { return false }
+      counts.add(identity)
       return true
     }
   }
 
-  func remove(_ identity: String) {
-    counts.withLock { counts in
-      let left = counts[identity, default: 1] - 1
-      counts[identity] = left > 0 ? left : nil
-    }
-  }
+  func remove(_ identity: String) { counts.withLock { $0.remove(identity) } }
 }
 
 /// Whose outboxes streams follow, over all event loops.
 final class StreamUsers: Sendable {
-  private let counts = Locked<[Int64: Int]>([:])
+  private let counts = Locked(Counts<Int64>())
 
-  var followed: Set<Int64> { counts.withLock { Set($0.keys) } }
+  var followed: Set<Int64> { counts.withLock { $0.keys } }
 
-  func add(_ userID: Int64) { counts.withLock { $0[userID, default: 0] += 1 } }
+  func add(_ userID: Int64) { counts.withLock { $0.add(userID) } }
 
-  func remove(_ userID: Int64) {
-    counts.withLock { counts in
-      let left = counts[userID, default: 1] - 1
-      counts[userID] = left > 0 ? left : nil
-    }
+  func remove(_ userID: Int64) { counts.withLock { $0.remove(userID) } }
+}
+
+/// How many there are of each; there is no entry of what there is none of.
+struct Counts<Key: Hashable & Sendable>: Sendable {
+  private var counts: [Key: Int] = [:]
+
+  subscript(_ key: Key) -> Int { counts[key] ?? 0 }
+
+  var keys: Set<Key> { Set(counts.keys) }
+  var sum: Int { counts.values.reduce(0, +) }
+
+  mutating func add(_ key: Key) { counts[key, default: 0] += 1 }
+
+  mutating func remove(_ key: Key) {
+    let left = self[key] - 1
+    counts[key] = left > 0 ? left : nil
   }
 }

@@ -31,12 +31,20 @@ package final class StreamHub: FeedSink {
   package func receive(_ news: FeedNews) {
     if case .resync = news, isFirstLoad() {
       // There was nothing to follow before: whoever follows already began with it.
-      for box in loops.values { box.eventLoop.execute { self.streams(in: box).load() } }
-      return
+      return onLoops { _ = $0.load() }
     }
-    for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).receive(news) }
-    }
+    onLoops { $0.receive(news) }
+  }
+
+  private func onLoops(_ body: @escaping @Sendable (StreamLoop) -> Void) {
+    for box in loops.values { box.eventLoop.execute { body(self.streams(in: box)) } }
+  }
+
+  /// - Parameter body: also gets the steady clock's milliseconds.
+  private func forEachFollower(
+    _ body: @escaping @Sendable (FollowerConnection, _ now: Int64) -> Void
+  ) {
+    onLoops { $0.forEachFollower(body) }
   }
 
   private func isFirstLoad() -> Bool {
@@ -48,32 +56,20 @@ package final class StreamHub: FeedSink {
 
   /// - Parameter items: what was added to outboxes, by user.
   func deliver(_ items: [Int64: [OutboxItem]]) {
-    for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).deliver(items) }
-    }
+    forEachFollower { $0.deliver(items, now: $1) }
   }
 
   /// - Parameter portfolios: those that changed, by user and account.
   func deliver(portfolios changed: [Int64: [Int64: [UInt8]]]) {
     portfolios.note(changed)
-    for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).deliver(portfolios: changed) }
-    }
+    forEachFollower { $0.deliver(portfolios: changed, now: $1) }
   }
 
   /// Something may have been added that was not delivered.
-  func recheckOutboxes() {
-    for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).recheckOutboxes() }
-    }
-  }
+  func recheckOutboxes() { forEachFollower { $0.recheckOutbox(now: $1) } }
 
   /// Ends all streams with 1001; called before the server stops.
-  package func goAway() {
-    for box in loops.values {
-      box.eventLoop.execute { self.streams(in: box).goAway() }
-    }
-  }
+  package func goAway() { forEachFollower { $0.close(.goingAway, now: $1) } }
 
   /// Called on `eventLoop`.
   func streams(on eventLoop: any EventLoop) -> StreamLoop {

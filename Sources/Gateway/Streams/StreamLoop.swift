@@ -101,21 +101,17 @@ final class StreamLoop {
     case .connection:
       market.restate(services.source.current)
       encoder = OutputEncoder()
-      let now = MonotonicClock.milliseconds()
-      for connection in connected { connection?.feedChanged(now: now) }
+      forEachFollower { $0.feedChanged(now: $1) }
     }
   }
 
   private func apply(_ update: FeedUpdate) {
     let previousSeq = market.seq
     guard market.apply(update) else { return }
-    let now = MonotonicClock.milliseconds()
     guard update.messages.isEmpty else {
-      for connection in connected {
-        connection?.marketChanged(by: update, previousSeq: previousSeq, now: now)
-      }
-      return
+      return forEachFollower { $0.marketChanged(by: update, previousSeq: previousSeq, now: $1) }
     }
+    let now = MonotonicClock.milliseconds()
     commit += 1
     touch(watching: update.stocks)
     for slot in connected.indices where touched[slot] == commit {
@@ -137,29 +133,12 @@ final class StreamLoop {
   private func reload(_ reason: ResyncReason, seq: Int64) {
     market = StreamMarket(services.source)
     encoder = OutputEncoder()
-    let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.resynced(reason, seq: seq, now: now) }
+    forEachFollower { $0.resynced(reason, seq: seq, now: $1) }
   }
 
-  /// By user.
-  func deliver(_ items: [Int64: [OutboxItem]]) {
+  func forEachFollower(_ body: (FollowerConnection, _ now: Int64) -> Void) {
     let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.deliver(items, now: now) }
-  }
-
-  func deliver(portfolios: [Int64: [Int64: [UInt8]]]) {
-    let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.deliver(portfolios: portfolios, now: now) }
-  }
-
-  func recheckOutboxes() {
-    let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.recheckOutbox(now: now) }
-  }
-
-  func goAway() {
-    let now = MonotonicClock.milliseconds()
-    for connection in connected { connection?.close(.goingAway, now: now) }
+    for case let connection? in connected { body(connection, now) }
   }
 
   /// Called every `StreamLimits.tickMilliseconds`.

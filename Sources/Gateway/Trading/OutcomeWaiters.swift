@@ -15,7 +15,7 @@ final class OutcomeWaiters: Sendable {
 
   private struct State: Sendable {
     /// How many each user has among those who wait.
-    var admitted: [Int64: Int] = [:]
+    var admitted = Counts<Int64>()
     var waiting: [Waiting] = []
     var isRunning = false
   }
@@ -47,30 +47,22 @@ final class OutcomeWaiters: Sendable {
     of user: Int64, _ body: () async throws(Problem) -> Value
   ) async throws(Problem) -> Value {
     try enter(user)
-    defer { leave(user) }
+    defer { state.withLock { $0.admitted.remove(user) } }
     return try await body()
   }
 
   private func enter(_ user: Int64) throws(Problem) {
     let refusal: Problem? = state.withLock { state in
-      let ofUser = state.admitted[user, default: 0]
-      if ofUser >= Self.waitingOfUserMax { return .tooManyOfUser }
-      if state.admitted.values.reduce(0, +) >= Self.waitingMax { return .tooManyWaiting }
-      state.admitted[user] = ofUser + 1
+      if state.admitted[user] >= Self.waitingOfUserMax { return .tooManyOfUser }
+      if state.admitted.sum >= Self.waitingMax { return .tooManyWaiting }
+      state.admitted.add(user)
       return nil
     }
     if let refusal { throw refusal }
   }
 
-  private func leave(_ user: Int64) {
-    state.withLock { state in
-      let left = state.admitted[user, default: 1] - 1
-      state.admitted[user] = left > 0 ? left : nil
-    }
-  }
-
   /// How many wait, of all users.
-  var waiting: Int { state.withLock { $0.admitted.values.reduce(0, +) } }
+  var waiting: Int { state.withLock { $0.admitted.sum } }
 
   /// nil where there is none in time.
   func outcome(of command: Int64) async -> CommandOutcome? {
