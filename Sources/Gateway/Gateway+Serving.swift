@@ -78,7 +78,7 @@ extension Gateway {
     parts.routes =
       mine.routes + TradingRoutes(service: trading).routes + DoorRegistry.trading(trading)
       + [StreamRoute.events]
-    parts.middlewares = [AccessMiddleware(control, counting: users.connections)]
+    parts.access = AccessMiddleware(control, counting: users.connections)
     parts.sinks = [hub, users.alerts]
     parts.users = users
     parts.broker = broker

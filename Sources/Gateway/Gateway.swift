@@ -43,8 +43,7 @@ package struct Gateway: Sendable {
   /// What is served beside the market.
   package struct Parts: Sendable {
     package var routes: [Route] = []
-    /// The first is outermost.
-    package var middlewares: [GatewayMiddleware] = []
+    package var access: AccessMiddleware?
     package var sinks: [any FeedSink] = []
     /// nil: a gateway of the market alone, whose connections have no bounds but `connections_max`.
     var users: UserServices?
@@ -65,8 +64,7 @@ package struct Gateway: Sendable {
       ).all
       + parts.routes
     return RouteTable(
-      routes + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
-      counters: counters)
+      routes + [ServiceRoutes.describing(routes)], access: parts.access, counters: counters)
   }
 
   /// As a value, for tests in memory and on a socket.

@@ -25,7 +25,7 @@ import Testing
         answer: .string, problems: [.notFound, .serviceUnavailable], door: door
       ) { _ in throw Problem.storeAway }
     ]
-    if let control { parts.middlewares = [AccessMiddleware(control)] }
+    if let control { parts.access = AccessMiddleware(control) }
     return parts
   }
 

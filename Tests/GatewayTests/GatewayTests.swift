@@ -32,42 +32,6 @@ import Testing
     try await service.value
   }
 
-  /// Counts what passes, and refuses one path.
-  private struct Gate: MiddlewareProtocol {
-    let statuses: Locked<[Int]>
-
-    func handle(
-      _ request: Request, context: GatewayContext,
-      next: (Request, GatewayContext) async throws -> Response
-    ) async throws -> Response {
-      if context.route?.scope == .admin {
-        throw Problem(.forbidden, code: "forbidden", title: "Not allowed.")
-      }
-      let response = try await next(request, context)
-      statuses.withLock { $0.append(response.status.code) }
-      return response
-    }
-  }
-
-  @Test(
-    "middlewares see each answer, problems as well, and know the route", arguments: [false, true])
-  func middlewares(overSocket: Bool) async throws {
-    let statuses = Locked<[Int]>([])
-    var parts = Gateway.Parts()
-    parts.middlewares = [Gate(statuses: statuses)]
-    parts.routes = [
-      Route("/v1/secret", summary: "Not for all.", scope: .admin, answer: .string) { _ in
-        Answer(json: [])
-      }
-    ]
-    let fixture = try await ServedFixture(parts: parts)
-    let paths = ["/v1/market", "/nothing", "/v1/stocks?limit=0", "/v1/secret"]
-    var found: [Int] = []
-    for path in paths { found.append(try await fixture.get(path, overSocket: overSocket).status) }
-    #expect(found == [200, 404, 400, 403])
-    #expect(statuses.withLock { $0 } == [200, 404, 400])
-  }
-
   @Test("a body beyond its bound is refused", arguments: [false, true])
   func body(overSocket: Bool) async throws {
     var parts = Gateway.Parts()

@@ -77,7 +77,7 @@ import Testing
     let route = Route(
       "/body", method: .put, summary: "Takes one.", scope: .open, answer: .string, body: .string
     ) { _ in Answer(json: []) }
-    let table = RouteTable([route], middlewares: [], counters: RequestCounters())
+    let table = RouteTable([route], access: nil, counters: RequestCounters())
     let (bytes, sending) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
     sending.yield(ByteBuffer(string: "{"))
     sending.finish(throwing: Lost())

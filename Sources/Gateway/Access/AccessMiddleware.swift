@@ -5,7 +5,7 @@ import NIOCore
 
 /// Puts `AccessControl` before every route, and holds each to its scope. Nothing is logged here: a
 /// request's head may hold a token.
-package struct AccessMiddleware: MiddlewareProtocol {
+package struct AccessMiddleware: Sendable {
   private let control: AccessControl
   /// nil: neither connections nor unread answers have bounds.
   private let connections: ConnectionTable?
@@ -15,12 +15,12 @@ package struct AccessMiddleware: MiddlewareProtocol {
     self.connections = connections
   }
 
-  package func handle(
+  func handle(
     _ request: Request, context: GatewayContext,
-    next: (Request, GatewayContext) async throws -> Response
-  ) async throws -> Response {
+    next: (Request, GatewayContext) async -> Response
+  ) async -> Response {
     let verdict = control.admit(AccessRequest(request, peer: context.remoteAddress?.ipAddress))
-    var response = try await respond(to: request, context: context, by: verdict, next: next)
+    var response = await respond(to: request, context: context, by: verdict, next: next)
     let bytes = response.body.contentLength ?? 0
     if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
       response = Answer(problem, through: context.door).response
@@ -32,22 +32,20 @@ package struct AccessMiddleware: MiddlewareProtocol {
 
   private func respond(
     to request: Request, context: GatewayContext, by verdict: AccessVerdict,
-    next: (Request, GatewayContext) async throws -> Response
-  ) async throws -> Response {
+    next: (Request, GatewayContext) async -> Response
+  ) async -> Response {
     switch entry(of: verdict, to: context.route, on: context.connection) {
     case .preflight(let isListed):
       guard isListed else { return Response(status: .noContent) }
       // The table answers OPTIONS with the methods that the path has.
-      let methods = try await next(request, context).headers[.allow]
+      let methods = await next(request, context).headers[.allow]
       return Response(
         status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
     case .refused(let problem): return Answer(problem, through: context.door).response
     case .admitted(let principal):
       var context = context
       context.principal = principal
-      return try await AccessKey.$current.withValue(verdict.key) {
-        try await next(request, context)
-      }
+      return await AccessKey.$current.withValue(verdict.key) { await next(request, context) }
     }
   }
 }

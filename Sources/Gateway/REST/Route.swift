@@ -39,8 +39,6 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   package var maxUploadSize: Int { RouteTable.bodyBytesMax }
 }
 
-package typealias GatewayMiddleware = any MiddlewareProtocol<Request, Response, GatewayContext>
-
 package struct Route: Sendable {
   package typealias Handler = @Sendable (Arguments) async throws -> Answer
 

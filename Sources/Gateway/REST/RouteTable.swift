@@ -17,20 +17,18 @@ package struct RouteTable: HTTPResponder {
 
   package let routes: [Route]
   private let doors: [Door]
-  private let middlewares: [GatewayMiddleware]
+  private let access: AccessMiddleware?
   private let counters: RequestCounters
 
-  /// - Parameter middlewares: the first is outermost. They see each request, those of unknown
+  /// - Parameter access: nil: everybody may do everything. It sees each request, those of unknown
   ///   paths as well, and each answer, problems as well.
-  package init(
-    _ routes: [Route], middlewares: [GatewayMiddleware], counters: RequestCounters
-  ) {
+  package init(_ routes: [Route], access: AccessMiddleware?, counters: RequestCounters) {
     let names = routes.map { "\($0.method) \($0.path)" }
     precondition(Set(names).count == names.count, "two routes answer the same requests")
     self.routes = routes
     doors = Dictionary(routes.compactMap(\.door).map { ($0.path, $0) }) { first, _ in first }
       .map(\.value)
-    self.middlewares = middlewares
+    self.access = access
     self.counters = counters
   }
 
@@ -46,7 +44,14 @@ package struct RouteTable: HTTPResponder {
       context.route = route
       context.coreContext.endpointPath.value = route.path
     }
-    var response = await pass(middlewares[...], request: request, context: context, to: found)
+    var response =
+      if let access {
+        await access.handle(request, context: context) { request, context in
+          await settle(found, request: request, context: context)
+        }
+      } else {
+        await settle(found, request: request, context: context)
+      }
     response.headers.append(contentsOf: Answer.headersOfAll)
     if request.method == .head, let length = response.body.contentLength {
       response.headers[.contentLength] = String(length)
@@ -81,17 +86,11 @@ package struct RouteTable: HTTPResponder {
     return .otherMethods(matches.flatMap(\.0.methods) + [.options])
   }
 
-  private func pass(
-    _ middlewares: ArraySlice<GatewayMiddleware>, request: Request, context: GatewayContext,
-    to found: Found
+  private func settle(
+    _ found: Found, request: Request, context: GatewayContext
   ) async -> Response {
     do {
-      guard let first = middlewares.first else {
-        return try await answer(found, request: request, context: context)
-      }
-      return try await first.handle(request, context: context) { request, context in
-        await pass(middlewares.dropFirst(), request: request, context: context, to: found)
-      }
+      return try await answer(found, request: request, context: context)
     } catch let problem as Problem {
       return Answer(problem, through: context.door).response
     } catch {
