@@ -9,12 +9,6 @@ package enum Principal: Sendable, Hashable {
     package let tokenID: Int64
     package let userID: Int64
     package let scopes: Set<TokenScope>
-
-    package init(tokenID: Int64, userID: Int64, scopes: Set<TokenScope>) {
-      self.tokenID = tokenID
-      self.userID = userID
-      self.scopes = scopes
-    }
   }
 
   /// - Throws: 401 without a token.

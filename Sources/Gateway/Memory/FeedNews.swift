@@ -44,14 +44,7 @@ package struct FeedMessage: Sendable, Equatable {
   /// A JSON object in UTF-8: an element of a message's `data`.
   package let json: [UInt8]
   /// What a message of a candle shows; nil for any other.
-  let candle: CandleFigures?
-
-  init(kind: Kind, place: SeriesPlace?, json: [UInt8], candle: CandleFigures? = nil) {
-    self.kind = kind
-    self.place = place
-    self.json = json
-    self.candle = candle
-  }
+  var candle: CandleFigures?
 }
 
 /// What other makers' APIs show of a candle, and no more: the log keeps it for a quarter of an

@@ -14,7 +14,7 @@ enum UserChannel: String, CaseIterable, Sendable {
 
 package struct OutboxItem: Sendable, Hashable {
   let number: Int64
-  let epoch: Int64
+  var epoch: Int64 = 0
   let content: Content
   let json: [UInt8]
 
@@ -33,13 +33,6 @@ package struct OutboxItem: Sendable, Hashable {
     case .notification: .notifications
     case .nothing: nil
     }
-  }
-
-  init(number: Int64, epoch: Int64 = 0, content: Content, json: [UInt8]) {
-    self.number = number
-    self.epoch = epoch
-    self.content = content
-    self.json = json
   }
 
   /// Of the rows, by user, in order.
@@ -78,16 +71,10 @@ package struct OutboxItem: Sendable, Hashable {
 
 /// A part of a user's outbox, and how far that goes.
 package struct OutboxPage: Sendable {
-  let items: [OutboxItem]
+  var items: [OutboxItem] = []
   /// The newest number there is.
   let last: Int64
-  let epoch: Int64
-
-  init(items: [OutboxItem] = [], last: Int64, epoch: Int64 = 0) {
-    self.items = items
-    self.last = last
-    self.epoch = epoch
-  }
+  var epoch: Int64 = 0
 }
 
 extension JSONWriter {

@@ -8,11 +8,6 @@ package struct MarketRoutes: Sendable {
   let memory: MarketMemory
   let pool: QueryPool
 
-  package init(memory: MarketMemory, pool: QueryPool) {
-    self.memory = memory
-    self.pool = pool
-  }
-
   package var all: [Route] { stocks + history + charts + ledger + overview }
 
   static let symbol = Parameter(

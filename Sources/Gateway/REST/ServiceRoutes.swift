@@ -12,17 +12,6 @@ package struct ServiceRoutes: Sendable {
   let counters: RequestCounters
   let parts: Gateway.Parts
 
-  init(
-    memory: MarketMemory, pool: QueryPool, ring: FeedRing, counters: RequestCounters,
-    parts: Gateway.Parts
-  ) {
-    self.memory = memory
-    self.pool = pool
-    self.ring = ring
-    self.counters = counters
-    self.parts = parts
-  }
-
   private static let health = Schema.object([.init("status", .string)])
 
   package var all: [Route] {

@@ -15,11 +15,6 @@ package struct StreamPeer: Sendable, Hashable {
   package var address: String?
   /// `X-Forwarded-For` of the request that opened the stream, all of them joined by commas.
   package var forwardedFor: String?
-
-  package init(address: String? = nil, forwardedFor: String? = nil) {
-    self.address = address
-    self.forwardedFor = forwardedFor
-  }
 }
 
 /// What a credential permits: the market, or what is its user's, or both.
@@ -28,13 +23,7 @@ package struct StreamGrant: Sendable, Equatable {
   package let identity: String
   package let mayReadMarket: Bool
   /// Whose notifications may be read; nil: nobody's.
-  package let userID: Int64?
-
-  package init(identity: String, mayReadMarket: Bool, userID: Int64? = nil) {
-    self.identity = identity
-    self.mayReadMarket = mayReadMarket
-    self.userID = userID
-  }
+  package var userID: Int64?
 }
 
 extension ChannelsRequest {
@@ -90,20 +79,11 @@ package struct StreamServices: Sendable {
 package struct StreamSettings: Sendable {
   /// Whether prices are for all who connect.
   package var isAnonymousAllowed: Bool
-  package var connectionsMax: Int
+  package var connectionsMax = StreamLimits.connectionsMax
   /// Which pages may open a stream, at which hosts.
   package var originRule: OriginRule
   /// Streams in the messages of other makers' APIs.
   var doors: [any StreamDoor] = []
-
-  package init(
-    isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,
-    originRule: OriginRule
-  ) {
-    self.isAnonymousAllowed = isAnonymousAllowed
-    self.connectionsMax = connectionsMax
-    self.originRule = originRule
-  }
 }
 
 extension FollowerConnection {

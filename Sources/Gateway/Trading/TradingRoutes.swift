@@ -10,8 +10,6 @@ import Reader
 package struct TradingRoutes: Sendable {
   let service: TradingService
 
-  package init(service: TradingService) { self.service = service }
-
   package var routes: [Route] { accounts + money + orders + purchases + portfolios }
 
   typealias Responding =

@@ -162,8 +162,6 @@ struct UDFMarks: Sendable {
   /// Of what is listed in a mark; how many more there are is said.
   private static let linesMax = 10
 
-  private typealias Column = (name: StaticString, value: String)
-
   static func answer(_ marks: [Int64: UDFMarks]) -> Answer {
     let rows = marks.sorted { $0.key < $1.key }.flatMap { bar, marks in
       [("gap", "red", "G", marks.gaps), ("revision", "blue", "R", marks.revisions)]
