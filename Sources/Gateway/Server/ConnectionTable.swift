@@ -25,8 +25,6 @@ package struct ConnectionLimits: Sendable {
   /// Smaller answers are not counted: the kernel takes them.
   package static let unsentBytesMin = HTTPPipeline.sendBufferBytes
 
-  package init(connectionsMax: Int) { self.connectionsMax = connectionsMax }
-
   func connections(of client: AccessKey) -> Int {
     switch client {
     case .address: connectionsOfAddressMax

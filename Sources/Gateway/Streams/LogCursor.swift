@@ -5,12 +5,7 @@ struct LogCursor: Equatable, Comparable, Sendable {
   private(set) var after: Int64
   /// Where to go on in the commit behind it: its messages can be more than one to a client carries.
   /// Their order is that of the database, and so the same at every gateway.
-  private(set) var position: Int
-
-  init(after: Int64, position: Int = 0) {
-    self.after = after
-    self.position = position
-  }
+  private(set) var position = 0
 
   static func < (one: LogCursor, other: LogCursor) -> Bool {
     (one.after, one.position) < (other.after, other.position)
