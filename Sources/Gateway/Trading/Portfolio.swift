@@ -276,16 +276,11 @@ extension HoldingPrice {
   fileprivate mutating func read(
     _ reader: StoreReader, of series: SeriesRecord, hasQuote: Bool
   ) throws(StoreError) {
-    func newest(_ timeframe: Timeframe, before: Timestamp?) throws(StoreError) -> CandleRecord? {
-      var query = CandleQuery(series.symbol, timeframe: timeframe)
-      (query.source, query.to, query.newest) = (series.sourceName, before, 1)
-      return try reader.candles(query).last
-    }
-    if !hasQuote, let bar = try newest(.minute1, before: nil) {
+    if !hasQuote, let bar = try reader.newest(1, of: series, timeframe: .minute1).last {
       (last, day) = (bar.close, bar.tradingDay)
     }
-    yesterdayClose = try newest(
-      .day1, before: series.zone.moment(on: day, secondOfDay: 0))?.close
+    let begins = series.zone.moment(on: day, secondOfDay: 0)
+    yesterdayClose = try reader.newest(1, of: series, timeframe: .day1, before: begins).last?.close
     if !hasQuote { previousClose = yesterdayClose }
   }
 }

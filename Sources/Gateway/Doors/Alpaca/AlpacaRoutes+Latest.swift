@@ -124,15 +124,3 @@ extension AlpacaRoutes {
     }
   }
 }
-
-extension StoreReader {
-  /// The newest candles of a series, oldest first.
-  fileprivate func newest(
-    _ count: Int32, of series: SeriesRecord, timeframe: Timeframe
-  ) throws(StoreError) -> [CandleRecord] {
-    var query = CandleQuery(series.symbol, timeframe: timeframe)
-    query.source = series.sourceName
-    query.newest = count
-    return try candles(query)
-  }
-}
