@@ -32,7 +32,8 @@ extension MarketRoutes {
       "points", .integer(4...10_000),
       summary: "The whole range in at most so many candles; the extremes of each stretch stay.",
       example: "300"),
-    Parameter("adjust", .adjustment, summary: "Which prices: raw if absent.", example: "qfq"),
+    Parameter(
+      "adjust", .matching(.adjustment), summary: "Which prices: raw if absent.", example: "qfq"),
     Parameter(
       "asOf", .moment, summary: "As it was known then.", example: "2026-07-06T15:30:00+08:00"),
     Parameter(

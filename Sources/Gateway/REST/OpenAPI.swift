@@ -176,7 +176,6 @@ extension JSONWriter {
           TextPattern.list(countMax: countMax, charactersMax: Parameter.listItemMax))
       }
     case .choices(let names): member("pattern") { $0.string(TextPattern.choices(names)) }
-    case .adjustment: member("pattern") { $0.string(TextPattern.adjustment.expression) }
     case .integer: break
     }
   }

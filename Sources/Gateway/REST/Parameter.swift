@@ -2,7 +2,6 @@
 /// the parameter in the OpenAPI document.
 
 import Market
-import Reader
 
 package struct Parameter: Sendable {
   package enum Place: String, Sendable {
@@ -23,8 +22,6 @@ package struct Parameter: Sendable {
     case list(countMax: Int)
     /// The same of these.
     case choices([String])
-    /// `raw`, `qfq`, `hfq`, `qfq:2025-06-30`.
-    case adjustment
   }
 
   package let name: String
@@ -62,8 +59,7 @@ package struct Parameter: Sendable {
       case .list(let countMax): Self.isList(value, countMax: countMax) { _ in true }
       case .choices(let names):
         Self.isList(value, countMax: names.count, isItem: names.contains)
-      case .adjustment: PriceAdjustment(text: value) != nil
-      }
+        }
     return isValid ? nil : Problem.Fault(field: name, expected: expectation, found: value)
   }
 
@@ -102,7 +98,6 @@ package struct Parameter: Sendable {
     case .day: "a date such as 2026-07-06"
     case .list(let countMax): "1 to \(countMax) texts with commas between them"
     case .choices(let names): "some of \(names.joined(separator: ", ")), with commas between them"
-    case .adjustment: "raw, qfq, hfq, or qfq: and a date"
     }
   }
 }
