@@ -353,15 +353,6 @@ comment on table corporate_action_failure is
   'Accounts in which a corporate action, or its reversal, is not booked: shares or cash that it '
   'takes are not there. Tried again when a day begins; gone once it is booked.';
 
-create table if not exists same_day_fund (
-  symbol text primary key,
-  from_day date not null,
-  constraint same_day_fund_symbol_is_short check (octet_length(symbol) between 1 and 16)
-);
-comment on table same_day_fund is
-  'Funds whose shares may be sold on the day of their purchase, as an operator listed them.';
-comment on column same_day_fund.from_day is 'The first day on which they may.';
-
 create table if not exists holding_trigger (
   account_id bigint not null references account on delete restrict,
   symbol text not null,
@@ -1588,7 +1579,6 @@ begin
   grant select, insert, update on
     account, user_day, command, paper_order, queue_purchase, holding_trigger
   to candled_app;
-  grant select, insert, update, delete on same_day_fund to candled_app;
   grant select, update on gateway_lease, broker_cursor to candled_app;
   grant usage, select on sequence broker_beat, webhooks_beat to candled_app;
   grant select, insert, delete on fill_input to candled_app;

@@ -75,7 +75,6 @@ extension Broker {
       !isClockConfirmed && BrokerState.day(at: now, calendar: calendar) != next.day
     if next.dueDay(calendar: calendar) != nil {
       try readCalendar(session)
-      next.rules.sameDayFunds = try session.table.sameDayFunds()
       next.beginDay(calendar: calendar)
     }
     try next.addAccounts(

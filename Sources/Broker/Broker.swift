@@ -231,6 +231,7 @@ package final class Broker {
       from: session.table, ledgers: session.books, at: now, calendar: calendar,
       schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
+    state?.rules.sameDayFunds = options.sameDayFunds
     state?.uncovered.inputsMax = options.uncoveredInputsMax
     watched = state?.watched ?? []
     return true

@@ -17,7 +17,6 @@ extension BrokerState {
     self.init(
       day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now, schedule: schedule)
     if cursor.day == nil { step.day = day }
-    rules.sameDayFunds = try table.sameDayFunds()
     feed.sequence = cursor.quoteSequence
     (newest.order, newest.purchase) = (cursor.newestOrder, cursor.newestPurchase)
     for (row, fills, events) in try table.orders(on: day) {

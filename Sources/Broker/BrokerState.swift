@@ -42,12 +42,11 @@ struct BrokerState: Sendable {
     var schedule: FeeSchedule
     /// Corporate actions that failed in accounts are tried once a day, and when one begins to lead.
     var triesFailedActions = true
-    /// An operator's list, which prevails over ours: from which day on what is bought may be sold
-    /// on the same day.
-    var sameDayFunds: [Symbol: TradingDay] = [:]
+    /// An operator's list, beside ours: what is bought of them may be sold on the same day.
+    var sameDayFunds: Set<Symbol> = []
 
     func sellsSameDay(_ fund: Symbol) -> Bool {
-      (sameDayFunds[fund] ?? SameDayFunds.listed[fund]).map { $0 <= day } ?? false
+      sameDayFunds.contains(fund) || SameDayFunds.listed[fund].map { $0 <= day } ?? false
     }
   }
 

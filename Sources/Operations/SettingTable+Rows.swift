@@ -210,6 +210,9 @@ package enum GatewaySettings {
     "gateway.commission_min", default: ExactDecimal(units: 500, scale: 2), places: 2,
     max: ExactDecimal(1_000),
     help: "The least commission of a paper order and day. What is accepted keeps its own.")
+  package static let sameDayFunds = Setting.symbols(
+    "gateway.same_day_funds",
+    help: "Funds sold on the day of their purchase, whatever the list that candled ships says.")
   package static let webhookPrivateNetworks = Setting.boolean(
     "gateway.webhook_private_networks", default: false,
     help: "Call webhooks in private networks, too, and at loopback without TLS.")
@@ -234,8 +237,8 @@ package enum GatewaySettings {
 
   static let section = SettingSection(
     "gateway", listen, storeURL, storePasswordFile, anonymous, broker, brokerClock, commissionRate,
-    commissionMin, webhookPrivateNetworks, connectionsMax, tokenRequests, addressRequests,
-    trustedProxies, origins, hosts)
+    commissionMin, sameDayFunds, webhookPrivateNetworks, connectionsMax, tokenRequests,
+    addressRequests, trustedProxies, origins, hosts)
 }
 
 package enum ClockMode: String, Sendable, CaseIterable {

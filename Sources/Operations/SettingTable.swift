@@ -99,6 +99,9 @@ extension SettingTable {
     .onePassword(
       file: { $0[GatewaySettings.storePasswordFile] }, url: { $0[GatewaySettings.storeURL] },
       prefix: "gateway.store_"),
+    Rule("gateway.same_day_funds", must: "must be funds, such as sh518880") {
+      $0[GatewaySettings.sameDayFunds].allSatisfy { Instrument.classify($0)?.kind == .fund }
+    },
     Rule("clock.stop", must: "must be later than clock.start") { settings in
       guard let start = settings[ClockSettings.start], let stop = settings[ClockSettings.stop]
       else { return true }

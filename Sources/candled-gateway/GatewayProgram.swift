@@ -43,7 +43,7 @@ struct CandledGateway: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
-      CorporateActionCommand.self, SameDayFundCommand.self, VerifyCommand.self,
+      CorporateActionCommand.self, VerifyCommand.self,
     ])
 }
 

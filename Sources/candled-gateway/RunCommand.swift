@@ -103,6 +103,7 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     options.schedule = FeeSchedule(
       commissionRate: settings[GatewaySettings.commissionRate],
       commissionMin: settings[GatewaySettings.commissionMin])
+    options.sameDayFunds = Set(settings[GatewaySettings.sameDayFunds])
     return try BrokerService(options, log: log)
   }
 }

@@ -40,7 +40,8 @@ final class PaperExchange {
 
   static func broker(
     _ database: StoreDatabase, _ clock: Locked<Timestamp>,
-    _ counter: Locked<Int64?> = Locked(nil), schedule: FeeSchedule = .standard
+    _ counter: Locked<Int64?> = Locked(nil), schedule: FeeSchedule = .standard,
+    sameDayFunds: Set<Symbol> = []
   ) -> Broker {
     var options = BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
       clock.withLock { $0 }
@@ -48,6 +49,7 @@ final class PaperExchange {
     options.counter = { counter.withLock { $0 } ?? clock.withLock { $0 }.microseconds }
     options.uncoveredInputsMax = 16
     options.schedule = schedule
+    options.sameDayFunds = sameDayFunds
     return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
@@ -63,10 +65,11 @@ final class PaperExchange {
     counter.withLock { $0 = ($0 ?? now) + Int64(seconds) * 1_000_000 }
   }
 
-  /// All that a process knew is gone. The next one may have another setting.
-  func kill(schedule: FeeSchedule = .standard) {
+  /// All that a process knew is gone. The next one may have other settings.
+  func kill(schedule: FeeSchedule = .standard, sameDayFunds: Set<Symbol> = []) {
     broker.drop()
-    broker = Self.broker(database, clock, counter, schedule: schedule)
+    broker = Self.broker(
+      database, clock, counter, schedule: schedule, sameDayFunds: sameDayFunds)
   }
 
   func look() throws {

@@ -14,11 +14,12 @@ import Testing
   private static let fund = "sh510300"
   private static let gold = "sh518880"
 
-  private func list(
-    _ fund: String = fund, from day: TradingDay, in exchange: PaperExchange
-  ) throws {
-    let symbol = try #require(Symbol(fund))
-    try SameDayFundTable(exchange.apps).put(symbol, from: day)
+  /// An exchange whose gateway lists funds.
+  private func exchange(listing funds: String...) async throws -> PaperExchange {
+    let exchange = try await PaperExchange()
+    exchange.kill(sameDayFunds: Set(funds.compactMap { Symbol($0) }))
+    try exchange.deposit(100_000)
+    return exchange
   }
 
   private func rows(
@@ -46,14 +47,8 @@ import Testing
     return offered
   }
 
-  private func nextDay() throws -> TradingDay {
-    try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
-  }
-
   @Test func `a fund on the list is sold on the day of its purchase`() async throws {
-    let exchange = try await PaperExchange()
-    try list(from: PaperExchange.day, in: exchange)
-    try exchange.deposit(100_000)
+    let exchange = try await exchange(listing: Self.fund)
     let offered = try await round(exchange)
     #expect(offered.isDone && offered.answer == "order=2", "\(offered)")
     #expect(try exchange.fills() == ["1/1 1000@10.01"])
@@ -62,37 +57,22 @@ import Testing
     #expect(!more.isDone, "all of it is offered")
   }
 
-  @Test func `a fund that is not on the list, or not yet, waits for the next day`() async throws {
-    for day in [nil, try nextDay()] {
-      let exchange = try await PaperExchange()
-      if let day { try list(from: day, in: exchange) }
-      try exchange.deposit(100_000)
-      let offered = try await round(exchange)
-      #expect(!offered.isDone && offered.answer.hasPrefix("sellable"), "\(offered)")
-    }
-  }
-
-  @Test func `a fund that candled lists needs no operator, whose word prevails`() async throws {
-    let listed = try await PaperExchange()
-    try listed.deposit(100_000)
-    #expect(try await round(listed, of: Self.gold).isDone)
-    let later = try await PaperExchange()
-    try list(Self.gold, from: try nextDay(), in: later)
-    try later.deposit(100_000)
-    let offered = try await round(later, of: Self.gold)
+  @Test func `a fund that is not on the list waits for the next day`() async throws {
+    let offered = try await round(try await exchange())
     #expect(!offered.isDone && offered.answer.hasPrefix("sellable"), "\(offered)")
   }
 
-  @Test func `a change of the list counts from the broker's next day on`() async throws {
-    let exchange = try await PaperExchange()
-    try exchange.deposit(100_000)
-    // The deposit was executed: the day's list is read.
-    try list(from: PaperExchange.day, in: exchange)
+  @Test func `a fund that candled lists needs no operator`() async throws {
+    #expect(try await round(try await exchange(), of: Self.gold).isDone)
+  }
+
+  @Test func `an order keeps what the list said when it was accepted`() async throws {
+    let exchange = try await exchange()
     _ = try await round(exchange)
-    let next = try nextDay()
+    exchange.kill(sameDayFunds: [try #require(Symbol(Self.fund))])
+    let next = try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
     exchange.setClock(day: next, second: 100)
     try exchange.look()
-    try SameDayFundTable(exchange.apps).remove(try #require(Symbol(Self.fund)))
     _ = try await round(exchange, on: next)
     let settles = "select settles_same_day from candled_app.paper_order order by id"
     #expect(try exchange.database.execute(settles).map { $0[0] } == ["f", "t", "t"])

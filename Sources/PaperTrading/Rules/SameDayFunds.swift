@@ -1,14 +1,14 @@
 import Market
 
 /// Funds that may be sold on the day of their purchase (T+0), as data: exchanges list them one by
-/// one, and no code and no name shows it. An operator's list (`candled-gateway same-day-fund`)
-/// comes on top of it, and prevails.
+/// one, and no code and no name shows it. An operator's list (`gateway.same_day_funds`) comes on
+/// top of it.
 ///
 /// [RULE] Which kinds they are: §3.1.5 of Shanghai's rules of 2026-07-06 (funds of bonds, money,
 /// gold, commodities and foreign markets), of which its fund list has the filter 当日回转交易基金. [PAGE]
 /// Which funds: the list that a public back-testing program keeps for the same question, as found
 /// on 2026-11-27 (github.com/khscience/OSkhQuant, `data/T0型ETF.csv` at 742922be). Funds that were
-/// listed later are missing: they are sold from the next day on, until an operator adds them.
+/// listed later are missing: they are sold from the next day on, until an operator lists them.
 package enum SameDayFunds {
   package static let listed: [Symbol: TradingDay] = Dictionary(
     uniqueKeysWithValues: (symbols("sh", shanghai) + symbols("sz", shenzhen)).map {

@@ -24,9 +24,7 @@ import Testing
     [], ["run"], ["check"], ["token"], ["token", "create"], ["token", "list"],
     ["token", "revoke"], ["corporate-action"], ["corporate-action", "dividend"],
     ["corporate-action", "bonus"], ["corporate-action", "withdraw"], ["corporate-action", "list"],
-    ["same-day-fund"], ["same-day-fund", "add"], ["same-day-fund", "remove"],
-    ["same-day-fund", "list"], ["verify"],
-    ["schema"], ["schema", "print"], ["schema", "apply"], ["schema", "check"],
+    ["verify"], ["schema"], ["schema", "print"], ["schema", "apply"], ["schema", "check"],
   ])
   func `explains each command with examples`(command: [String]) throws {
     let help = try run(command + ["--help"])
@@ -211,38 +209,6 @@ import Testing
     let lines = try Parsed.lines(stand.run("corporate-action", "list", "--json").output)
     #expect(lines.map { $0["withdrawn"] is NSNull } == [false, false, true])
     #expect(lines.allSatisfy { $0["accounts"] as? String == "0" && $0["open"] as? String == "0" })
-  }
-
-  @Test func `keeps the list of funds that are sold on the day of purchase`() async throws {
-    let stand = try await GatewayStand()
-    func list() throws -> [String] {
-      let run = try stand.run("same-day-fund", "list", "--json")
-      #expect(run.status == 0)
-      return try Parsed.lines(run.output).filter { $0["listed_by"] as? String == "operator" }.map {
-        "\($0["symbol"] ?? "") \($0["from_day"] ?? "")"
-      }
-    }
-    for (fund, day) in [("518880.SH", "2026-07-06"), ("sz159001", "2026-07-06")] {
-      #expect(try stand.run("same-day-fund", "add", fund, day).status == 0)
-    }
-    let moved = try stand.run("same-day-fund", "add", "sh518880", "2026-07-07")
-    #expect(moved.status == 0 && moved.errors.contains("from 2026-07-07 on"), "\(moved.errors)")
-    #expect(try list() == ["sh518880 2026-07-07", "sz159001 2026-07-06"])
-    #expect(try stand.run("same-day-fund", "remove", "159001").status == 0)
-    #expect(try list() == ["sh518880 2026-07-07"])
-    let gone = try stand.run("same-day-fund", "remove", "sz159001")
-    #expect(gone.status == 65 && gone.errors.contains("expected a fund that is on the list"))
-  }
-
-  @Test(arguments: [
-    (["add", "sh600519", "2026-07-06"], "SYMBOL: expected a fund"),
-    (["add", "fund", "2026-07-06"], "SYMBOL: expected a fund"),
-    (["add", "sh518880", "2026-07-32"], "FROM-DAY: expected a date"),
-    (["remove", "sz128136"], "SYMBOL: expected a fund"),
-  ])
-  func `refuses what cannot be on the list of funds`(arguments: [String], sentence: String) throws {
-    let refused = try run(["same-day-fund"] + arguments)
-    #expect(refused.status == 64 && refused.errors.contains(sentence), "\(refused.errors)")
   }
 
   @Test func `posts a merger of shares before its ex-day alone`() throws {
