@@ -68,7 +68,7 @@ extension BrokerState {
 
   private func isPastClose(_ symbol: Symbol, second: Int) -> Bool {
     guard let instrument = Instrument.classify(symbol),
-      let close = TradingPhase.close(of: instrument, on: day)
+      let close = TradingPhase.close(of: instrument)
     else { return false }
     return second >= close + Self.closeGraceSeconds
   }

@@ -46,7 +46,7 @@ struct BrokerState: Sendable {
     var sameDayFunds: Set<Symbol> = []
 
     func sellsSameDay(_ fund: Symbol) -> Bool {
-      sameDayFunds.contains(fund) || SameDayFunds.listed[fund].map { $0 <= day } ?? false
+      sameDayFunds.contains(fund) || SameDayFunds.listed.contains(fund)
     }
   }
 

@@ -46,6 +46,9 @@ package struct FeeTerms: Sendable, Hashable {
 /// The fees of an order are a function of the money it has moved on its day, so that they do not
 /// depend on how many fills it took; each fill books the difference. The minimum commission is thus
 /// paid once an order and day. An order that lives for days is a new one to the exchange each day.
+/// Shares alone pay what is not the broker's: funds and bonds do not. The exchanges' handling fee
+/// (0.00341 % in Shanghai and Shenzhen, 0.0125 % in Beijing) is part of the commission and not
+/// charged beside it.
 package struct FeeSchedule: Sendable, Hashable {
   /// The broker's, in one of these: 0.00025 is 0.025 %.
   package let commissionRate: ExactDecimal
@@ -68,9 +71,19 @@ package struct FeeSchedule: Sendable, Hashable {
     of amount: ExactDecimal, terms: FeeTerms
   ) throws(ExactDecimalError) -> Fees {
     guard amount.isPositive else { return .none }
-    return Fees(
-      commission: max(try (amount * commissionRate).rounded(places: 2), commissionMin),
-      stampDuty: try FeeTable.stampDuty.fee(of: amount, terms: terms),
-      transferFee: try FeeTable.transferFee.fee(of: amount, terms: terms))
+    func part(_ rate: ExactDecimal) throws(ExactDecimalError) -> ExactDecimal {
+      try (amount * rate).rounded(places: 2)
+    }
+    var fees = Fees.none
+    fees.commission = max(try part(commissionRate), commissionMin)
+    guard terms.instrument.kind == .stock else { return fees }
+    fees.transferFee = try part(Self.transferFeeRate)
+    if terms.side == .sell { fees.stampDuty = try part(Self.stampDutyRate) }
+    return fees
   }
+
+  /// [RULE] Sellers alone pay: Ministry of Finance and State Taxation Administration 2023 No. 39.
+  private static let stampDutyRate = ExactDecimal(units: 500, scale: 6)
+  /// [PAGE] ChinaClear's tables.
+  private static let transferFeeRate = ExactDecimal(units: 10, scale: 6)
 }

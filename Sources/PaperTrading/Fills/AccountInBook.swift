@@ -62,8 +62,7 @@ struct AccountInBook: Sendable, Hashable {
 
   private mutating func accept(_ row: Snapshot) -> [Result] {
     let before = last.flatMap { $0.stamp.day == row.stamp.day ? $0 : nil }
-    let seen = SeenBook(
-      row, behind: before, phases: TradingPhase.all(of: instrument, on: row.stamp.day))
+    let seen = SeenBook(row, behind: before, phases: TradingPhase.all(of: instrument))
     if let before {
       takings.advance(from: before, to: row, isBookExact: seen.isExact)
     } else {
@@ -213,11 +212,7 @@ extension RestingOrder {
           $0.name == .continuous && $0.opens == entersAt
             || $0.name == .lunch && $0.contains(entersAt)
         }
-    guard isSentLater, seen.auctionOpened == nil, let limit = order.limit,
-      let cage = PriceCage.of(instrument, on: day),
-      let cageLimit = cage.limit(of: order.side, in: seen.row, tick: instrument.tickSize),
-      !order.side.reaches(limit, from: cageLimit)
-    else { return nil }
-    return PriceCage.sentence(limit, beyond: cageLimit, side: order.side) + " as it came"
+    guard isSentLater, seen.auctionOpened == nil else { return nil }
+    return PriceCage.sentence(on: order, of: instrument, in: seen.row).map { $0 + " as it came" }
   }
 }

@@ -18,14 +18,11 @@ package enum OrderRules {
     try requireOpen(snapshot, symbol: order.symbol)
     let band = traded.band(previousClose: snapshot.previousClose, on: moment.day)
     let widest = traded.widestBand(previousClose: snapshot.previousClose, on: moment.day)
-    try refuse(
-      OrderKinds.refusal(
-        of: order, instrument: instrument, costIsBounded: widest != nil, at: moment))
+    try OrderKinds.require(order, of: instrument, costIsBounded: widest != nil, at: moment)
     guard let entry = TradingPhase.entry(of: instrument, at: moment) else {
       throw sessionRefusal(of: instrument, at: moment)
     }
-    try refuse(
-      OrderSizes.refusal(of: order, instrument: instrument, holding: holding, on: moment.day))
+    try OrderSizes.require(order, of: instrument, holding: holding)
     try requireSellable(order, holding: holding)
     try requirePrices(of: order, traded, band: band)
     try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
@@ -38,10 +35,6 @@ package enum OrderRules {
   private static func protection(of order: Order, within band: PriceBand?) -> ExactDecimal? {
     if order.side == .buy { return band?.upper }
     return order.kind == .stop ? nil : band?.lower
-  }
-
-  private static func refuse(_ refusal: Refusal?) throws(Refusal) {
-    if let refusal { throw refusal }
   }
 
   private static func requireTradable(_ instrument: Instrument) throws(Refusal) {
@@ -130,13 +123,9 @@ package enum OrderRules {
     let isJudged =
       phase == .continuous
       || order.origin == .queuePurchase && phase != .openingAuction && phase != .closingAuction
-    guard order.kind == .limit, isJudged, let limit = order.limit,
-      let cage = PriceCage.of(instrument, on: moment.day),
-      let cageLimit = cage.limit(of: order.side, in: snapshot, tick: instrument.tickSize),
-      !order.side.reaches(limit, from: cageLimit)
+    guard order.kind == .limit, isJudged,
+      let sentence = PriceCage.sentence(on: order, of: instrument, in: snapshot)
     else { return }
-    throw Refusal(
-      .cage, field: "limit",
-      PriceCage.sentence(limit, beyond: cageLimit, side: order.side) + " now")
+    throw Refusal(.cage, field: "limit", sentence + " now")
   }
 }

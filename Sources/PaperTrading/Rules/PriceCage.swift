@@ -2,7 +2,7 @@ import Market
 
 /// How far a limit order may reach beyond the book while trading is continuous. Auctions, halts,
 /// market orders and funds have no cage. It is judged where an order comes to the exchange.
-package struct PriceCage: Sendable, Hashable {
+struct PriceCage: Sendable {
   enum Reference: Sendable {
     /// Of a purchase: the best ask, else the best bid, the last price, the previous close.
     case book
@@ -15,25 +15,34 @@ package struct PriceCage: Sendable, Hashable {
   let ticks: Int64
   var reference = Reference.book
 
-  static let table: [DatedRow<PriceCage>] = [
+  static let table: [RuleRow<PriceCage>] = [
     // [RULE]
-    DatedRow(kind: .stock, board: .main, value: PriceCage(permille: 20, ticks: 10)),
-    DatedRow(kind: .stock, board: .chiNext, value: PriceCage(permille: 20, ticks: 10)),
+    RuleRow(kind: .stock, board: .main, value: PriceCage(permille: 20, ticks: 10)),
+    RuleRow(kind: .stock, board: .chiNext, value: PriceCage(permille: 20, ticks: 10)),
     // [PAGE] A course of 2026-08 that quotes the rules of 2026-07-06: 102 % and 98 % alone, without
     // the ten ticks of the other boards; one older source adds them.
-    DatedRow(kind: .stock, board: .star, value: PriceCage(permille: 20, ticks: 0)),
+    RuleRow(kind: .stock, board: .star, value: PriceCage(permille: 20, ticks: 0)),
     // [PAGE] The same course, and a client that quotes the rule: 105 % and 95 %, or ten ticks.
-    DatedRow(kind: .stock, board: .beijing, value: PriceCage(permille: 50, ticks: 10)),
+    RuleRow(kind: .stock, board: .beijing, value: PriceCage(permille: 50, ticks: 10)),
     // [GK]
-    DatedRow(kind: .convertibleBond, value: PriceCage(permille: 100, ticks: 0, reference: .last)),
+    RuleRow(kind: .convertibleBond, value: PriceCage(permille: 100, ticks: 0, reference: .last)),
   ]
 
-  package static func of(_ instrument: Instrument, on day: TradingDay) -> PriceCage? {
-    table.value(for: instrument, on: day)
+  /// Why the limit of an order is beyond the cage; nil where it is not, or there is none.
+  static func sentence(
+    on order: Order, of instrument: Instrument, in snapshot: Snapshot
+  ) -> String? {
+    let side = order.side
+    guard let limit = order.limit, let cage = table.value(for: instrument),
+      let cageLimit = cage.limit(of: side, in: snapshot, tick: instrument.tickSize),
+      !side.reaches(limit, from: cageLimit)
+    else { return nil }
+    return "\(limit) is \(side == .buy ? "above" : "below") \(cageLimit), the price cage of a "
+      + "\(side.name) order"
   }
 
   /// The highest price of a purchase, the lowest of a sale; nil without any price to refer to.
-  package func limit(
+  private func limit(
     of side: Side, in snapshot: Snapshot, tick: ExactDecimal
   ) -> ExactDecimal? {
     guard let price = referencePrice(of: side, in: snapshot) else { return nil }
@@ -45,11 +54,6 @@ package struct PriceCage: Sendable, Hashable {
       let step = try? price + distance
     else { return nil }
     return side == .buy ? max(share, step) : min(share, step)
-  }
-
-  static func sentence(_ limit: ExactDecimal, beyond cage: ExactDecimal, side: Side) -> String {
-    "\(limit) is \(side == .buy ? "above" : "below") \(cage), the price cage of a "
-      + "\(side.name) order"
   }
 
   private func referencePrice(of side: Side, in snapshot: Snapshot) -> ExactDecimal? {

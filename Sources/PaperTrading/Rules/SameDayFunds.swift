@@ -10,10 +10,7 @@ import Market
 /// on 2026-11-27 (github.com/khscience/OSkhQuant, `data/T0型ETF.csv` at 742922be). Funds that were
 /// listed later are missing: they are sold from the next day on, until an operator lists them.
 package enum SameDayFunds {
-  package static let listed: [Symbol: TradingDay] = Dictionary(
-    uniqueKeysWithValues: (symbols("sh", shanghai) + symbols("sz", shenzhen)).map {
-      ($0, .rules2026)
-    })
+  package static let listed = Set(symbols("sh", shanghai) + symbols("sz", shenzhen))
 
   private static func symbols(_ exchange: String, _ codes: String) -> [Symbol] {
     codes.split(whereSeparator: \.isWhitespace).compactMap { Symbol(exchange + $0) }

@@ -19,10 +19,10 @@ package struct TradingPhase: Sendable, Hashable {
   var takesOrders = true
   package var takesCancellations = true
 
-  /// The phases of `instrument` on `day`, in order.
-  package static func all(of instrument: Instrument, on day: TradingDay) -> [TradingPhase] {
+  /// The phases of a day of `instrument`, in order.
+  package static func all(of instrument: Instrument) -> [TradingPhase] {
     [opening, morning, lunch, afternoon, close, afterHours].flatMap { rows in
-      rows.value(for: instrument, on: day) ?? []
+      rows.value(for: instrument) ?? []
     }
   }
 
@@ -44,14 +44,14 @@ package struct TradingPhase: Sendable, Hashable {
   /// The second at which the exchange takes an order that is placed at `moment`: then or later on
   /// that day; nil when its last phase has ended.
   package static func entry(of instrument: Instrument, at moment: TradingMoment) -> Int? {
-    all(of: instrument, on: moment.day).first {
+    all(of: instrument).first {
       $0.takesOrders && moment.secondOfDay < $0.closes
     }.map { max($0.opens, moment.secondOfDay) }
   }
 
-  /// When the last phase ends in which an order can be filled; nil on a day without one.
-  package static func close(of instrument: Instrument, on day: TradingDay) -> Int? {
-    all(of: instrument, on: day).last { $0.takesOrders }?.closes
+  /// When the last phase ends in which an order can be filled.
+  package static func close(of instrument: Instrument) -> Int? {
+    all(of: instrument).last { $0.takesOrders }?.closes
   }
 
   /// No day of any instrument closes before it.
@@ -62,7 +62,7 @@ package struct TradingPhase: Sendable, Hashable {
   /// The phase of that moment; nil between phases.
   package static func current(of instrument: Instrument, at moment: TradingMoment) -> TradingPhase?
   {
-    all(of: instrument, on: moment.day).first { $0.contains(moment.secondOfDay) }
+    all(of: instrument).first { $0.contains(moment.secondOfDay) }
   }
 
   /// The second at which a cancellation takes effect; nil where the order expires first.
@@ -71,7 +71,7 @@ package struct TradingPhase: Sendable, Hashable {
     of instrument: Instrument, entered: Int, at moment: TradingMoment
   ) -> Int? {
     if moment.secondOfDay < entered { return moment.secondOfDay }
-    return all(of: instrument, on: moment.day).first {
+    return all(of: instrument).first {
       $0.takesCancellations && $0.name != .afterHours && moment.secondOfDay < $0.closes
     }.map { max($0.opens, moment.secondOfDay) }
   }
@@ -82,27 +82,27 @@ extension TradingPhase {
 
   /// [RULE] Orders from 09:15, no cancellation from 09:20, the price at 09:25. Between 09:25 and
   /// 09:30 the house keeps what comes.
-  private static let opening: [DatedRow<[TradingPhase]>] = [
-    DatedRow(value: [
+  private static let opening: [RuleRow<[TradingPhase]>] = [
+    RuleRow(value: [
       TradingPhase(name: .openingAuction, opens: time(9, 15), closes: time(9, 20)),
       TradingPhase(
         name: .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
     ])
   ]
 
-  private static let morning: [DatedRow<[TradingPhase]>] = [
-    DatedRow(value: [TradingPhase(name: .continuous, opens: time(9, 30), closes: time(11, 30))])
+  private static let morning: [RuleRow<[TradingPhase]>] = [
+    RuleRow(value: [TradingPhase(name: .continuous, opens: time(9, 30), closes: time(11, 30))])
   ]
 
   /// [RULE] Shenzhen takes orders and cancellations at noon, the others do not.
-  private static let lunch: [DatedRow<[TradingPhase]>] = [
-    DatedRow(
+  private static let lunch: [RuleRow<[TradingPhase]>] = [
+    RuleRow(
       exchange: .shenzhen,
       value: [TradingPhase(name: .lunch, opens: time(11, 30), closes: time(13, 0))])
   ]
 
-  private static let afternoon: [DatedRow<[TradingPhase]>] = [
-    DatedRow(value: [TradingPhase(name: .continuous, opens: time(13, 0), closes: time(14, 57))])
+  private static let afternoon: [RuleRow<[TradingPhase]>] = [
+    RuleRow(value: [TradingPhase(name: .continuous, opens: time(13, 0), closes: time(14, 57))])
   ]
 
   /// [RULE] No cancellation from 14:57; one price at 15:00. [PAGE] At Beijing, too, as a course of
@@ -112,22 +112,22 @@ extension TradingPhase {
       name: .closingAuction, opens: time(14, 57), closes: time(15, 0), takesCancellations: false)
   ]
 
-  private static let close: [DatedRow<[TradingPhase]>] = [
+  private static let close: [RuleRow<[TradingPhase]>] = [
     // [GK] Shanghai's convertible bonds have none.
-    DatedRow(
+    RuleRow(
       exchange: .shanghai, kind: .convertibleBond,
       value: [TradingPhase(name: .continuous, opens: time(14, 57), closes: time(15, 0))]),
-    DatedRow(value: auctionAtClose),
+    RuleRow(value: auctionAtClose),
   ]
 
   private static let fixedPrice = [
     TradingPhase(name: .afterHours, opens: time(15, 5), closes: time(15, 30), takesOrders: false)
   ]
 
-  private static let afterHours: [DatedRow<[TradingPhase]>] = [
+  private static let afterHours: [RuleRow<[TradingPhase]>] = [
     // [RULE] Beijing's §3.7 is deferred.
-    DatedRow(exchange: .beijing, value: []),
-    DatedRow(kind: .stock, value: fixedPrice),
-    DatedRow(kind: .fund, value: fixedPrice),
+    RuleRow(exchange: .beijing, value: []),
+    RuleRow(kind: .stock, value: fixedPrice),
+    RuleRow(kind: .fund, value: fixedPrice),
   ]
 }
