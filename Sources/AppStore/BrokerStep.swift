@@ -92,13 +92,11 @@ package struct OrderRow: Sendable {
 package struct FillInputRow: Sendable {
   package var place: Int64
   package var symbol: Symbol
-  package var day: TradingDay
   package var input: FillInput
 
-  package init(place: Int64, symbol: Symbol, day: TradingDay, input: FillInput) {
+  package init(place: Int64, symbol: Symbol, input: FillInput) {
     self.place = place
     self.symbol = symbol
-    self.day = day
     self.input = input
   }
 }

@@ -9,6 +9,8 @@ package struct BrokerCursor: Sendable, Hashable {
   package var day: TradingDay?
   package var newestOrder: Int64
   package var newestPurchase: Int64
+  /// The first input of fills that is in no checkpoint.
+  package var inputPlace: Int64
 }
 
 /// Whose an account is, and what is traded with it.
@@ -33,7 +35,7 @@ extension BrokerTable {
     sql: """
       select
         quote_sequence, trading_day, coalesce((select max(id) from paper_order), 0),
-        coalesce((select max(id) from queue_purchase), 0)
+        coalesce((select max(id) from queue_purchase), 0), input_place
       from broker_cursor
       """)
 
@@ -41,10 +43,11 @@ extension BrokerTable {
     let rows = try read(Self.readState) { (row) throws(StoreError) in
       BrokerCursor(
         quoteSequence: try row.int64(), day: try row.optionalDay(), newestOrder: try row.int64(),
-        newestPurchase: try row.int64())
+        newestPurchase: try row.int64(), inputPlace: try row.int64())
     }
     return rows.first
-      ?? BrokerCursor(quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0)
+      ?? BrokerCursor(
+        quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0, inputPlace: 0)
   }
 
   /// Open orders, and those that ended on the day.
@@ -127,35 +130,29 @@ extension BrokerTable {
   private static let readInputs = Statement(
     name: "read_fill_inputs",
     sql: """
-      select f.place, f.symbol, f.trading_day, f.body
-      from fill_input f
-      left join fill_checkpoint c on c.symbol = f.symbol
-      where f.place >= (select input_place from broker_cursor)
-        and f.place > coalesce(c.place, 0)
-      order by f.place
-      """)
-
-  private static let readAllInputs = Statement(
-    name: "read_all_fill_inputs",
-    sql: """
-      select place, symbol, trading_day, body
+      select place, symbol, body
       from fill_input
-      where place > $1::bigint
+      where place >= $1::bigint
       order by place
-      limit $2::bigint
+      limit 10000
       """)
 
-  /// Those that are in no checkpoint, in order.
-  package func inputsBehindCheckpoints() throws(AppStoreError) -> [FillInputRow] {
-    try read(Self.readInputs) { (row) throws(StoreError) in
-      try row.fillInput()
-    }
-  }
-
-  /// The next ones behind a place, whether or not a checkpoint has them.
-  package func inputs(behind place: Int64, limit: Int) throws(AppStoreError) -> [FillInputRow] {
-    return try read(Self.readAllInputs, with: [.int64(place), .int64(Int64(limit))]) {
-      (row) throws(StoreError) in try row.fillInput()
+  /// Inputs of the day, in order, whether or not a checkpoint has them.
+  /// - Parameters:
+  ///   - first: the place of the first one.
+  ///   - beat: called behind each part of them.
+  package func inputs(
+    from first: Int64, beat: () throws(AppStoreError) -> Void, body: (FillInputRow) -> Void
+  ) throws(AppStoreError) {
+    var next = first
+    while true {
+      let rows = try read(Self.readInputs, with: [.int64(next)]) { (row) throws(StoreError) in
+        try row.fillInput()
+      }
+      for row in rows { body(row) }
+      guard let last = rows.last else { return }
+      try beat()
+      next = last.place + 1
     }
   }
 
@@ -224,8 +221,8 @@ extension BrokerTable {
 
 extension PostgresRow {
   fileprivate mutating func fillInput() throws(StoreError) -> FillInputRow {
-    let (place, symbol, day) = (try int64(), try symbol(), try day())
+    let (place, symbol) = (try int64(), try symbol())
     guard let input = FillInput(text: try text()) else { throw malformed() }
-    return FillInputRow(place: place, symbol: symbol, day: day, input: input)
+    return FillInputRow(place: place, symbol: symbol, input: input)
   }
 }

@@ -34,12 +34,10 @@ extension BrokerTable {
 
   private static let inputRows = RowInsertion(
     "insert_fill_inputs", into: "fill_input",
-    "place bigint, symbol text, trading_day date, body text")
+    "place bigint, symbol text, body text")
 
   private func write(inputs: [FillInputRow]) throws(AppStoreError) {
-    try insert(Self.inputRows, inputs) { row in
-      ["\(row.place)", "\(row.symbol)", "\(row.day)", row.input.text]
-    }
+    try insert(Self.inputRows, inputs) { ["\($0.place)", "\($0.symbol)", $0.input.text] }
   }
 
   private static let progressRows = RowInsertion(
@@ -209,18 +207,15 @@ extension BrokerTable {
     sql: """
       update broker_cursor
       set
-        command_sequence = coalesce($1::bigint, command_sequence),
-        quote_sequence = coalesce($2::bigint, quote_sequence),
-        trading_day = coalesce($3::date, trading_day),
-        input_place = coalesce($4::bigint, input_place)
+        quote_sequence = coalesce($1::bigint, quote_sequence),
+        trading_day = coalesce($2::date, trading_day),
+        input_place = coalesce($3::bigint, input_place)
       """)
 
   private func moveCursor(_ step: BrokerStep) throws(AppStoreError) {
-    let command = step.outcomes.last?.outcome.sequence
-    if command == nil, step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
+    if step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
     try write(
-      Self.move,
-      with: [.int64(command), .int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace)])
+      Self.move, with: [.int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace)])
   }
 
   func insert<Rows: Sequence>(

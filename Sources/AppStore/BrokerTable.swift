@@ -21,11 +21,13 @@ package struct BrokerTable: AppTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  private static let readCursor = Statement(
-    name: "read_broker_cursor",
+  package var books: LedgerTable { LedgerTable(connection) }
+
+  private static let readNewest = Statement(
+    name: "read_command_sequence",
     sql: """
-      select command_sequence
-      from broker_cursor
+      select coalesce(max(sequence), 0)
+      from command
       """)
 
   /// Runs a step under a term. What `body` returns was written, whole, unless this throws.
@@ -36,8 +38,7 @@ package struct BrokerTable: AppTable {
   ) throws(AppStoreError) -> Value {
     try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       try GatewayLease.fence(.broker, term: term, over: connection)
-      let cursors = try numbers(Self.readCursor)
-      return try body(cursors.first ?? 0)
+      return try body(try numbers(Self.readNewest).first ?? 0)
     }
   }
 

@@ -647,13 +647,12 @@ comment on sequence webhooks_beat is 'Grows while a gateway holds the lease of t
 
 create table if not exists broker_cursor (
   is_only boolean primary key default true,
-  command_sequence bigint not null default 0,
   quote_sequence bigint not null default 0,
   trading_day date,
   input_place bigint not null default 0,
   constraint broker_cursor_is_one check (is_only)
 );
-comment on table broker_cursor is 'One row: how far the broker is, of commands and of the feed.';
+comment on table broker_cursor is 'One row: how far the broker is in the feed.';
 comment on column broker_cursor.trading_day is 'The day that was begun last; null before the first.';
 comment on column broker_cursor.input_place is
   'The first input of fills that is in no checkpoint.';
@@ -662,7 +661,6 @@ insert into broker_cursor default values on conflict do nothing;
 create table if not exists fill_input (
   place bigint primary key,
   symbol text not null,
-  trading_day date not null,
   body text not null,
   constraint fill_input_is_short check (octet_length(body) between 1 and 2048)
 );

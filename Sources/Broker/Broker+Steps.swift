@@ -77,8 +77,7 @@ extension Broker {
       try readCalendar(session)
       next.beginDay(calendar: calendar)
     }
-    try next.addAccounts(
-      Set(commands.map(\.accountID)), from: session.table, ledgers: session.books)
+    try next.addAccounts(Set(commands.map(\.accountID)), from: session.table)
     try bookActions(on: &next, over: session)
     let rows = try newestRows(of: commands, in: next, over: session)
     for command in commands {
@@ -114,12 +113,12 @@ extension Broker {
       if action.withdrawnAt == nil {
         var holders = try session.table.holders(of: action.symbol, before: action.exDay)
         if action.bookedOn != nil { holders = holders.filter { action.failed.contains($0.key) } }
-        try next.addAccounts(Set(holders.keys), from: session.table, ledgers: session.books)
+        try next.addAccounts(Set(holders.keys), from: session.table)
         next.book(action, for: holders)
       } else {
         let postings = try session.table.postings(ofAction: action.id)
         let accounts = Set(postings.map(\.accountID))
-        try next.addAccounts(accounts, from: session.table, ledgers: session.books)
+        try next.addAccounts(accounts, from: session.table)
         next.reverse(action, of: postings)
       }
     }

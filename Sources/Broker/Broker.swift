@@ -20,7 +20,6 @@ package final class Broker {
     let connection: PostgresConnection
     let reader: StoreReader
     let table: BrokerTable
-    let books: LedgerTable
     var lease: GatewayLease
     var isFollowing = false
   }
@@ -88,7 +87,7 @@ package final class Broker {
       let app = try AppConnection(brokerOn: connection)
       return Session(
         connection: connection, reader: try StoreReader(on: connection), table: BrokerTable(app),
-        books: LedgerTable(app), lease: GatewayLease(.broker, over: app))
+        lease: GatewayLease(.broker, over: app))
     }
   }
 
@@ -228,8 +227,7 @@ package final class Broker {
     }
     try readCalendar(session)
     state = try BrokerState(
-      from: session.table, ledgers: session.books, at: now, calendar: calendar,
-      schedule: options.schedule
+      from: session.table, at: now, calendar: calendar, schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
     state?.rules.sameDayFunds = options.sameDayFunds
     state?.uncovered.inputsMax = options.uncoveredInputsMax

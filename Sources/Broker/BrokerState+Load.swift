@@ -9,9 +9,8 @@ extension BrokerState {
   /// - Parameter beat: called while it is read.
   /// - Throws: `store`.
   init(
-    from table: BrokerTable, ledgers books: LedgerTable, at now: Timestamp,
-    calendar: TradingCalendar, schedule: FeeSchedule,
-    beat: () throws(AppStoreError) -> Void
+    from table: BrokerTable, at now: Timestamp, calendar: TradingCalendar,
+    schedule: FeeSchedule, beat: () throws(AppStoreError) -> Void
   ) throws(AppStoreError) {
     let cursor = try table.cursor()
     self.init(
@@ -32,7 +31,7 @@ extension BrokerState {
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
     try beat()
-    try loadInstruments(from: table, beat: beat)
+    try loadInstruments(from: table, behind: cursor.inputPlace, beat: beat)
     try beat()
     for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
       feed.recheck(symbol)
@@ -42,57 +41,46 @@ extension BrokerState {
     }
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.accounts
-    try addAccounts(Set(holders + traders), from: table, ledgers: books)
+    try addAccounts(Set(holders + traders), from: table)
     countPlaced()
   }
 
   /// Checkpoints, and the inputs behind them: what followed is in the ledger.
+  /// - Parameter place: of the first input that is in no checkpoint.
   private mutating func loadInstruments(
-    from table: BrokerTable, beat: () throws(AppStoreError) -> Void
+    from table: BrokerTable, behind place: Int64, beat: () throws(AppStoreError) -> Void
   ) throws(AppStoreError) {
     let checkpoints = try table.checkpoints()
-    var isWhole = true
     for row in checkpoints {
-      let trading = Instrument.classify(row.symbol).flatMap {
+      instruments[row.symbol] = Instrument.classify(row.symbol).flatMap {
         InstrumentTrading($0, checkpoint: row.body)
       }
-      isWhole = isWhole && trading != nil
-      instruments[row.symbol] = trading
-      newest.place = max(newest.place, row.place)
     }
-    if isWhole {
-      for row in try table.inputsBehindCheckpoints() { replay(row) }
+    var covered: [Symbol: Int64] = [:]
+    if instruments.count == checkpoints.count {
+      for row in checkpoints { covered[row.symbol] = row.place }
+      newest.place = covered.values.max() ?? 0
     } else {
       // Of another version: all of the day is still there.
-      (instruments, newest.place) = ([:], 0)
-      var rows = try table.inputs(behind: 0, limit: Self.inputsAtOnce)
-      while let last = rows.last {
-        for row in rows { replay(row) }
-        try beat()
-        rows = try table.inputs(behind: last.place, limit: Self.inputsAtOnce)
-      }
+      instruments = [:]
     }
-  }
-
-  static let inputsAtOnce = 10_000
-
-  private mutating func replay(_ row: FillInputRow) {
-    newest.place = max(newest.place, row.place)
-    guard row.day == day, let instrument = Instrument.classify(row.symbol) else { return }
-    var trading = instruments.removeValue(forKey: row.symbol) ?? InstrumentTrading(instrument)
-    _ = trading.apply(row.input)
-    instruments[row.symbol] = trading
-    uncovered.add(row.place, of: row.symbol)
+    try table.inputs(from: covered.isEmpty ? 0 : place, beat: beat) { row in
+      newest.place = max(newest.place, row.place)
+      guard row.place > covered[row.symbol, default: 0],
+        instruments.apply(row.input, to: row.symbol) != nil
+      else { return }
+      uncovered.add(row.place, of: row.symbol)
+    }
   }
 
   /// Adds the accounts that are not known yet.
   mutating func addAccounts(
-    _ ids: Set<Int64>, from table: BrokerTable, ledgers books: LedgerTable
+    _ ids: Set<Int64>, from table: BrokerTable
   ) throws(AppStoreError) {
     let missing = ids.filter { accounts[$0] == nil }.sorted()
     if missing.isEmpty { return }
     for account in try table.accounts(missing) { accounts[account.id] = account }
-    let loaded = try books.ledgers(of: missing, on: day)
+    let loaded = try table.books.ledgers(of: missing, on: day)
     for (id, var ledger) in loaded where accounts[id] != nil {
       // Of a day that was begun by a wrong clock.
       if ledger.tradingDay > day { ledger.reopen(day) }

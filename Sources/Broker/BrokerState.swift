@@ -193,16 +193,23 @@ extension BrokerState {
 
   /// Gives an input to an instrument, and books what follows.
   mutating func apply(_ input: FillInput, to symbol: Symbol) {
-    guard
-      var trading = instruments.removeValue(forKey: symbol)
-        ?? Instrument.classify(symbol).map({ InstrumentTrading($0) })
-    else { return }
+    guard let events = instruments.apply(input, to: symbol) else { return }
     newest.place += 1
     uncovered.add(newest.place, of: symbol)
-    step.inputs.append(
-      FillInputRow(place: newest.place, symbol: symbol, day: day, input: input))
-    let events = trading.apply(input)
-    instruments[symbol] = trading
+    step.inputs.append(FillInputRow(place: newest.place, symbol: symbol, input: input))
     for event in events { book(event) }
+  }
+}
+
+extension Dictionary where Key == Symbol, Value == InstrumentTrading {
+  /// - Returns: what follows of an input; nil: the symbol is no instrument.
+  mutating func apply(_ input: FillInput, to symbol: Symbol) -> [FillEvent]? {
+    guard
+      var trading = removeValue(forKey: symbol)
+        ?? Instrument.classify(symbol).map({ InstrumentTrading($0) })
+    else { return nil }
+    let events = trading.apply(input)
+    self[symbol] = trading
+    return events
   }
 }

@@ -41,10 +41,10 @@ package struct LedgerReplay {
       differences += replay.differences
       if differences.count >= Self.differencesMax { break }
     }
-    let checkpoints = CheckpointReplay(connection)
+    let table = BrokerTable(connection)
     differences += try connection.inSnapshot(idleSeconds: Self.computingSecondsMax) {
       () throws(AppStoreError) in
-      try checkpoints.differences()
+      try table.checkpointDifferences()
     }
     return Array(differences.prefix(Self.differencesMax))
   }
