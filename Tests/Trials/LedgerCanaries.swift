@@ -213,23 +213,11 @@ package struct LedgerCanaries: Sendable {
 
   static let found: [Found] = [
     Found(
-      invariant: .balanced,
-      sql: "update entry set amount = amount + 0.01 where (account_id, posting_sequence, line) = "
-        + "(1, 1, 1)"),
-    Found(
-      invariant: .chained,
-      sql: "update entry set balance_after = balance_after + 0.01 where "
-        + "(account_id, posting_sequence, line) = (1, 1, 1)"),
-    Found(
       invariant: .booked,
       sql: "update book set balance = balance + 1 where account_id = 1 and kind = 'world'"),
     Found(
       invariant: .daily,
       sql: "update day_balance set balance = balance + 1 where account_id = 1 and unit = 'cash'"),
-    Found(
-      invariant: .positive,
-      sql: "alter table book drop constraint book_is_not_overdrawn; "
-        + "update book set balance = -0.01 where account_id = 1 and kind = 'available'"),
     Found(
       invariant: .position,
       sql: "delete from fill where (order_id, sequence) = (select min(order_id), 1 from fill f "
@@ -257,17 +245,8 @@ package struct LedgerCanaries: Sendable {
       sql: "update fill set commission = commission + 0.01 "
         + "where (order_id, sequence) = (select min(order_id), 1 from fill)"),
     Found(
-      invariant: .certain,
-      sql: "alter table fill drop constraint fill_is_certain; "
-        + "update fill set possible_so_far = filled_so_far - 1 "
-        + "where (order_id, sequence) = (select min(order_id), 1 from fill)"),
-    Found(
       invariant: .answered,
       sql: "update command set body = body || ' ' where id = (select min(id) from command)"),
-    Found(
-      invariant: .sequence,
-      sql: "update posting set sequence = sequence + 1 where account_id = 1 and sequence = "
-        + "(select max(sequence) from posting where account_id = 1)"),
   ]
 }
 
