@@ -8,8 +8,8 @@ package struct BrokerStep: Sendable {
   /// As they are after the step, each once.
   package var orders: [Int64: OrderRow] = [:]
   package var postings: [PostingRow] = []
-  /// Corporate actions that the postings are of.
-  package var actions = Actions()
+  /// Corporate actions that were booked, taken back or tried, as they are after the step.
+  package var actions: [Int64: CorporateAction] = [:]
   /// Accounts that are closed.
   package var closed: [Int64] = []
   package var fills: [FillRow] = []
@@ -42,15 +42,6 @@ package struct BrokerStep: Sendable {
   /// The sequence is given when the step is written.
   package mutating func finish(_ command: PendingCommand, _ result: CommandResult) {
     outcomes.append((command.id, CommandOutcome(sequence: 0, result: result)))
-  }
-
-  package struct Actions: Sendable {
-    /// Those that were booked, or taken back, on the day.
-    package var booked: [(actionID: Int64, day: TradingDay, isReversal: Bool)] = []
-    /// Of an action and an account, why it is not booked there; nil: it is now, or need not be.
-    package var failed: [Int64: [Int64: String?]] = [:]
-
-    package var isEmpty: Bool { booked.isEmpty && failed.isEmpty }
   }
 }
 

@@ -4,41 +4,25 @@ import Postgres
 
 /// What a step writes of corporate actions and of accounts that are closed.
 extension BrokerTable {
-  private static let bookingRows = RowInsertion(
-    "insert_corporate_action_bookings", into: "corporate_action_booking",
-    "corporate_action_id bigint, trading_day date, is_reversal boolean")
-
-  func write(actions: BrokerStep.Actions) throws(AppStoreError) {
-    try insert(Self.bookingRows, actions.booked) { row in
-      ["\(row.actionID)", "\(row.day)", "\(row.isReversal)"]
-    }
-    try write(failures: actions.failed)
-  }
-
-  private static let failureRows = RowInsertion(
-    "upsert_corporate_action_failures", into: "corporate_action_failure",
-    "corporate_action_id bigint, account_id bigint, reason text",
-    key: "corporate_action_id, account_id", updating: ["reason"])
-
-  private static let deleteFailures = Statement(
-    name: "delete_corporate_action_failures",
+  private static let updateActions = Statement(
+    name: "update_corporate_actions",
     sql: """
-      delete from corporate_action_failure f
-      using \(TextColumns.unnest(2)) as ended (action, account)
-      where f.corporate_action_id = ended.action::bigint
-        and f.account_id = ended.account::bigint
+      update corporate_action a
+      set
+        booked_on = nullif(w.booked_on, '')::date,
+        reversed_on = nullif(w.reversed_on, '')::date,
+        failed_in = w.failed_in::bigint[]
+      from \(TextColumns.unnest(4)) as w (id, booked_on, reversed_on, failed_in)
+      where a.id = w.id::bigint
       """)
 
-  private func write(failures: [Int64: [Int64: String?]]) throws(AppStoreError) {
-    var (failed, ended) = (TextColumns(Self.failureRows.columns), TextColumns(2))
-    for (action, accounts) in failures {
-      for (account, reason) in accounts {
-        let key = ["\(action)", "\(account)"]
-        if let reason { failed.append(key + [reason]) } else { ended.append(key) }
-      }
+  func write(actions: [Int64: CorporateAction]) throws(AppStoreError) {
+    var rows = TextColumns(4)
+    for action in actions.values {
+      let failed = action.failed.sorted().map { "\($0)" }.joined(separator: ",")
+      rows.append(["\(action.id)", action.bookedOn.text, action.reversedOn.text, "{\(failed)}"])
     }
-    try run(Self.failureRows.statement, failed)
-    try run(Self.deleteFailures, ended)
+    try run(Self.updateActions, rows)
   }
 
   private static let closeAccounts = Statement(

@@ -42,22 +42,16 @@ package struct CorporateActionTable: AppTable {
   private static let insert = Statement(
     name: "insert_corporate_action",
     sql: """
-      insert into corporate_action (symbol, ex_day, kind, cash_per_share, shares_per_share)
-      select
-        $1::text, $2::date, $3::text,
-        case when $3::text = 'dividend' then $4::text::numeric end,
-        case when $3::text = 'bonus' then $4::text::numeric end
+      insert into corporate_action (symbol, ex_day, kind, per_share)
+      select $1::text, $2::date, $3::text, $4::numeric
       where $5::boolean
         or not exists (
           select
-          from corporate_action a
-          where a.symbol = $1::text
-            and a.ex_day = $2::date
-            and a.kind = $3::text
-            and not exists (
-              select
-              from corporate_action_withdrawal w
-              where w.corporate_action_id = a.id))
+          from corporate_action
+          where symbol = $1::text
+            and ex_day = $2::date
+            and kind = $3::text
+            and withdrawn_at is null)
       returning id
       """)
 
@@ -72,7 +66,7 @@ package struct CorporateActionTable: AppTable {
       Self.insert,
       with: [
         .text(symbol.description), .day(exDay), .text(terms.kind.rawValue),
-        .text("\(terms.perShare)"), .bool(isAnother),
+        .numeric(terms.perShare), .bool(isAnother),
       ])
     guard let id = ids.first else {
       throw .invalid(
@@ -84,11 +78,10 @@ package struct CorporateActionTable: AppTable {
   private static let withdraw = Statement(
     name: "withdraw_corporate_action",
     sql: """
-      insert into corporate_action_withdrawal (corporate_action_id)
-      select id
-      from corporate_action
+      update corporate_action
+      set withdrawn_at = now()
       where id = $1::bigint
-      on conflict do nothing
+        and withdrawn_at is null
       """)
 
   /// Takes one back: it is not booked any more, and what was booked is reversed by the broker.
@@ -104,30 +97,20 @@ package struct CorporateActionTable: AppTable {
     name: "read_corporate_actions",
     sql: """
       select
-        a.id, a.symbol, a.ex_day, a.kind, coalesce(a.cash_per_share, a.shares_per_share),
-        a.posted_at, w.withdrawn_at, b.trading_day, r.trading_day,
+        a.id, a.symbol, a.ex_day, a.kind, a.per_share, a.posted_at, a.withdrawn_at, a.booked_on,
+        a.reversed_on,
         (
           select count(*)
           from posting p
           where p.corporate_action_id = a.id
             and not \(LedgerTable.reversal(of: "p"))),
-        f.accounts
+        array_to_string(a.failed_in, ' ')
       from corporate_action a
-      left join corporate_action_withdrawal w on w.corporate_action_id = a.id
-      left join corporate_action_booking b on b.corporate_action_id = a.id
-        and not b.is_reversal
-      left join corporate_action_booking r on r.corporate_action_id = a.id
-        and r.is_reversal
-      cross join lateral (
-        select coalesce(string_agg(account_id::text, ' '), '') as accounts
-        from corporate_action_failure
-        where corporate_action_id = a.id
-      ) f
       where not $1::boolean
-        or f.accounts <> ''
+        or a.failed_in <> '{}'
         or case
-          when w.corporate_action_id is null then b.corporate_action_id is null
-          else b.corporate_action_id is not null and r.corporate_action_id is null
+          when a.withdrawn_at is null then a.booked_on is null
+          else a.booked_on is not null and a.reversed_on is null
         end
       order by a.id
       """)

@@ -311,47 +311,28 @@ create table if not exists corporate_action (
   symbol text not null,
   ex_day date not null,
   kind text not null,
-  cash_per_share numeric,
-  shares_per_share numeric,
+  per_share numeric not null,
   posted_at timestamptz not null default now(),
+  withdrawn_at timestamptz,
+  booked_on date,
+  reversed_on date,
+  failed_in bigint[] not null default '{}',
   constraint corporate_action_kind_is_known check (kind in ('dividend', 'bonus')),
-  constraint corporate_action_is_whole check (
-    coalesce(cash_per_share > 0, kind <> 'dividend')
-      and coalesce(shares_per_share > -1 and shares_per_share <> 0, kind <> 'bonus'))
+  constraint corporate_action_is_some check (
+    per_share > case kind when 'dividend' then 0 else -1 end and per_share <> 0)
 );
 create index if not exists corporate_action_symbol on corporate_action (symbol, ex_day);
 comment on table corporate_action is 'What an operator posted: cash and shares per share held.';
 comment on column corporate_action.kind is 'dividend: cash; bonus: shares, splits included.';
-comment on column corporate_action.shares_per_share is
-  'Shares added per share held: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
-
-create table if not exists corporate_action_withdrawal (
-  corporate_action_id bigint primary key references corporate_action on delete restrict,
-  withdrawn_at timestamptz not null default now()
-);
-comment on table corporate_action_withdrawal is
-  'What an operator took back: what is booked of one is reversed. Rows only come.';
-
-create table if not exists corporate_action_booking (
-  corporate_action_id bigint not null references corporate_action on delete restrict,
-  trading_day date not null,
-  is_reversal boolean not null default false,
-  primary key (corporate_action_id, is_reversal)
-);
-comment on table corporate_action_booking is
-  'Corporate actions that the broker has booked, once the ex-day had come. Rows only come.';
-comment on column corporate_action_booking.is_reversal is 'It was withdrawn after it was booked.';
-
-create table if not exists corporate_action_failure (
-  corporate_action_id bigint not null references corporate_action on delete restrict,
-  account_id bigint not null references account on delete restrict,
-  reason text not null,
-  primary key (corporate_action_id, account_id),
-  constraint corporate_action_failure_is_short check (char_length(reason) <= 256)
-);
-comment on table corporate_action_failure is
-  'Accounts in which a corporate action, or its reversal, is not booked: shares or cash that it '
-  'takes are not there. Tried again when a day begins; gone once it is booked.';
+comment on column corporate_action.per_share is
+  'Cash, or shares added: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
+comment on column corporate_action.withdrawn_at is
+  'When an operator took it back: what is booked of it is reversed.';
+comment on column corporate_action.booked_on is
+  'On which day the broker booked it, once the ex-day had come; reversed_on: took it back.';
+comment on column corporate_action.failed_in is
+  'Accounts in which it, or its reversal, is not booked: shares or cash that it takes are not '
+  'there. Tried again when a day begins.';
 
 create table if not exists holding_trigger (
   account_id bigint not null references account on delete restrict,
@@ -866,26 +847,21 @@ end
 $function$;
 comment on function require_balance is 'At COMMIT: entries of a posting add up to 0 per unit.';
 
-create or replace function guard_command()
+create or replace function require_same()
 returns trigger
 language plpgsql
 set search_path = candled_app, pg_temp
 as $function$
 begin
-  if old.outcome is not null
-    or (old.id, old.account_id, old.idempotency_key, old.fingerprint, old.kind, old.body,
-        old.sent_at)
-      is distinct from (new.id, new.account_id, new.idempotency_key, new.fingerprint, new.kind,
-        new.body, new.sent_at)
-  then
+  if to_jsonb(old) - tg_argv is distinct from to_jsonb(new) - tg_argv then
     raise exception using
       errcode = 'restrict_violation',
-      message = 'a command gets its outcome once and is never changed: "command_is_constant"';
+      message = format('what "%s" says does not change: "%s"', tg_table_name, tg_name);
   end if;
   return new;
 end
 $function$;
-comment on function guard_command is 'The one change of a command is its outcome.';
+comment on function require_same is 'Only columns that the trigger names are ever changed.';
 
 create or replace function guard_order()
 returns trigger
@@ -911,24 +887,6 @@ begin
 end
 $function$;
 comment on function guard_order is 'What was ordered does not change, nor the state of an end.';
-
-create or replace function guard_account()
-returns trigger
-language plpgsql
-set search_path = candled_app, pg_temp
-as $function$
-begin
-  if old.closed_at is not null
-    or to_jsonb(old) - 'closed_at' is distinct from to_jsonb(new) - 'closed_at'
-  then
-    raise exception using
-      errcode = 'restrict_violation',
-      message = 'an account is closed once, and never changed: "account_is_constant"';
-  end if;
-  return new;
-end
-$function$;
-comment on function guard_account is 'The one change of an account is that it is closed.';
 
 create or replace function require_limit()
 returns trigger
@@ -963,15 +921,15 @@ declare
   grown text;
 begin
   foreach grown in array array[
-    'posting', 'entry', 'order_event', 'fill', 'corporate_action', 'corporate_action_booking',
-    'corporate_action_withdrawal'
+    'posting', 'entry', 'order_event', 'fill'
   ] loop
     execute format(
       'create or replace trigger only_grows before update or delete or truncate on %I '
       'for each statement execute function refuse_change()', grown);
   end loop;
   foreach grown in array array[
-    'command', 'paper_order', 'queue_purchase', 'account', 'book', 'day_balance'
+    'command', 'paper_order', 'queue_purchase', 'account', 'book', 'day_balance',
+    'corporate_action'
   ] loop
     execute format(
       'create or replace trigger is_kept before delete or truncate on %I '
@@ -993,20 +951,37 @@ deferrable initially deferred
 for each row
 execute function require_balance();
 
+create or replace trigger command_is_answered_once
+before update on command
+for each row
+when (old.outcome is not null)
+execute function refuse_change();
+
 create or replace trigger command_is_constant
 before update on command
 for each row
-execute function guard_command();
+execute function require_same('sequence', 'outcome', 'answer', 'answered_at');
 
 create or replace trigger paper_order_is_constant
 before update on paper_order
 for each row
 execute function guard_order();
 
+create or replace trigger account_is_closed_once
+before update on account
+for each row
+when (old.closed_at is not null)
+execute function refuse_change();
+
 create or replace trigger account_is_constant
 before update on account
 for each row
-execute function guard_account();
+execute function require_same('closed_at');
+
+create or replace trigger corporate_action_is_constant
+before update on corporate_action
+for each row
+execute function require_same('withdrawn_at', 'booked_on', 'reversed_on', 'failed_in');
 
 create or replace trigger fill_is_within_limit
 after insert on fill
@@ -1020,12 +995,7 @@ for each statement
 execute function notify_channel('candled_app_command');
 
 create or replace trigger corporate_action_posted
-after insert on corporate_action
-for each statement
-execute function notify_channel('candled_app_command');
-
-create or replace trigger corporate_action_withdrawn
-after insert on corporate_action_withdrawal
+after insert or update of withdrawn_at on corporate_action
 for each statement
 execute function notify_channel('candled_app_command');
 
@@ -1169,28 +1139,10 @@ comment on column alert_cursor.examined_day is
   'Days before it were looked at by some gateway; null: none was yet.';
 insert into alert_cursor default values on conflict do nothing;
 
-create or replace function guard_notification()
-returns trigger
-language plpgsql
-set search_path = candled_app, pg_temp
-as $function$
-begin
-  if to_jsonb(old) - array['read_at', 'deleted_at']
-    is distinct from to_jsonb(new) - array['read_at', 'deleted_at']
-  then
-    raise exception using
-      errcode = 'restrict_violation',
-      message = 'what a notification says does not change: "notification_is_constant"';
-  end if;
-  return new;
-end
-$function$;
-comment on function guard_notification is 'Users read and hide notifications; no more.';
-
 create or replace trigger notification_is_constant
 before update on notification
 for each row
-execute function guard_notification();
+execute function require_same('read_at', 'deleted_at');
 
 create or replace trigger notification_sent
 after insert on notification
@@ -1569,13 +1521,9 @@ begin
   grant select, insert, update, delete on
     app_user, token, preference, watchlist, watchlist_item, webhook
   to candled_app;
-  grant select, insert on
-    posting, entry, order_event, fill, corporate_action, corporate_action_booking,
-    corporate_action_withdrawal
-  to candled_app;
-  grant select, insert, update, delete on corporate_action_failure to candled_app;
+  grant select, insert on posting, entry, order_event, fill to candled_app;
   grant select, insert, update on
-    account, user_day, command, paper_order, queue_purchase, holding_trigger
+    account, user_day, command, paper_order, queue_purchase, holding_trigger, corporate_action
   to candled_app;
   grant select, update on gateway_lease, broker_cursor to candled_app;
   grant usage, select on sequence broker_beat, webhooks_beat to candled_app;

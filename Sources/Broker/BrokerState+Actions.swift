@@ -13,18 +13,23 @@ extension BrokerState {
   /// open sales end: their shares are frozen.
   /// - Parameter holders: all of them, or those in which it is not booked yet.
   mutating func book(_ action: CorporateAction, for holders: [Int64: ExactDecimal]) {
+    var next = action
     for (account, held) in holders.sorted(by: { $0.key < $1.key }) {
       guard let amount = action.terms.amount(for: held) else { continue }
       if amount.isNegative { endSales(of: action.symbol, in: account) }
-      change(account, by: action) { (ledger) throws(LedgerRefusal) in
+      change(account, by: &next) { (ledger) throws(LedgerRefusal) in
         try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
       }
     }
-    note(action, isReversal: false)
+    next.bookedOn = next.bookedOn ?? day
+    step.actions[action.id] = next
   }
 
   /// Takes back what an action gave. Open sales end where they hold the shares.
   mutating func reverse(_ action: CorporateAction, of postings: [CorporateActionPosting]) {
+    var next = action
+    // In others there is nothing to take back.
+    next.failed.formIntersection(postings.map(\.accountID))
     for posting in postings {
       let (account, amount) = (posting.accountID, posting.amount)
       let unit = LedgerUnit.shares(action.symbol)
@@ -33,43 +38,31 @@ extension BrokerState {
       {
         endSales(of: action.symbol, in: account)
       }
-      change(account, by: action) { (ledger) throws(LedgerRefusal) in
+      change(account, by: &next) { (ledger) throws(LedgerRefusal) in
         try ledger.reverse(
           action.terms.kind, amount: amount, of: action.symbol, posting: posting.sequence)
       }
     }
-    // In which there is nothing to take back.
-    for account in action.failed.subtracting(postings.map(\.accountID)) {
-      step.actions.failed[action.id, default: [:]][account] = .some(nil)
-    }
-    note(action, isReversal: true)
+    next.reversedOn = next.reversedOn ?? day
+    step.actions[action.id] = next
   }
 
   /// What fails in one account stays open there.
   private mutating func change(
-    _ account: Int64, by action: CorporateAction,
+    _ account: Int64, by action: inout CorporateAction,
     _ body: (inout AccountLedger) throws(LedgerRefusal) -> Posting
   ) {
     guard var ledger = ledgers[account] else { return }
     do throws(LedgerRefusal) {
       let posting = try body(&ledger)
       ledgers[account] = ledger
-      let isReversal = action.withdrawnAt != nil
-      post(posting, of: account, action: isReversal ? nil : action.id)
-      if action.failed.contains(account) {
-        step.actions.failed[action.id, default: [:]][account] = .some(nil)
-      }
+      post(posting, of: account, action: action.withdrawnAt == nil ? action.id : nil)
+      action.failed.remove(account)
     } catch {
-      step.actions.failed[action.id, default: [:]][account] = "\(error)"
+      action.failed.insert(account)
       complaints.append(
         "corporate action \(action.id) is not booked in account \(account): \(error)")
     }
-  }
-
-  /// Once each: what is tried again in some accounts is booked.
-  private mutating func note(_ action: CorporateAction, isReversal: Bool) {
-    if (isReversal ? action.reversedOn : action.bookedOn) != nil { return }
-    step.actions.booked.append((action.id, day, isReversal))
   }
 
   private mutating func endSales(of symbol: Symbol, in account: Int64) {

@@ -252,12 +252,11 @@ import Testing
   }
 
   @Test(arguments: [
-    "update candled_app.corporate_action set cash_per_share = 2",
+    "update candled_app.corporate_action set per_share = 2",
     "update candled_app.corporate_action set ex_day = ex_day - 30",
     """
-    insert into candled_app.corporate_action (symbol, ex_day, kind, cash_per_share)
-    select symbol, ex_day + 1, kind, 1 from candled_app.corporate_action;
-    insert into candled_app.corporate_action_booking values (2, current_date)
+    insert into candled_app.corporate_action (symbol, ex_day, kind, per_share, booked_on)
+    select symbol, ex_day + 1, kind, 1, current_date from candled_app.corporate_action
     """,
   ])
   func `what was changed by hand is found`(_ change: String) async throws {

@@ -142,7 +142,7 @@ package struct LedgerCanaries: Sendable {
     Refusal(
       name: "I10 an outcome that changes",
       sql: "update command set outcome = 'refused' where outcome = 'done'",
-      names: "command_is_constant"),
+      names: "rows of \"command\" are never"),
     Refusal(
       name: "I10 a command that is two orders",
       sql: """

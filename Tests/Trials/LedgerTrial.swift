@@ -120,11 +120,10 @@ struct LedgerDatabase {
   }
 
   func makeAction(_ symbol: Symbol, day: TradingDay, cents: Int64?) throws -> PaperAction {
-    let values = cents.map { "'dividend', 0.01 * \($0), null" } ?? "'bonus', null, 0.1"
+    let values = cents.map { "'dividend', 0.01 * \($0)" } ?? "'bonus', 0.1"
     let id = try store.value(
       """
-      insert into candled_app.corporate_action
-        (symbol, ex_day, kind, cash_per_share, shares_per_share)
+      insert into candled_app.corporate_action (symbol, ex_day, kind, per_share)
       values ('\(symbol)', '\(day)', \(values))
       returning id
       """)
