@@ -89,12 +89,7 @@ package struct AlertTable: AppTable, NumberedTable {
     sql: """
       insert into user_day as u (user_id, day, commands, payments, alerts)
       values ($1::bigint, \(DayLimits.today), 0, 0, 1)
-      on conflict (user_id) do update
-      set
-        day = excluded.day,
-        \(DayLimits.adding("commands")),
-        \(DayLimits.adding("payments")),
-        \(DayLimits.adding("alerts"))
+      \(DayLimits.counting)
       returning alerts
       """)
 

@@ -104,7 +104,9 @@ package final class AppConnection {
   }
 
   func execute(_ sql: String, context: String) throws(AppStoreError) {
-    do { try connection.execute(sql, context: context) } catch { throw .store(error) }
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try connection.execute(sql, context: context)
+    }
   }
 
   /// - Returns: rows written.
@@ -112,11 +114,8 @@ package final class AppConnection {
   func write(
     _ statement: Statement, with parameters: [WireParameter], context: String
   ) throws(AppStoreError) -> Int {
-    do {
-      return try connection.run(statement, with: WireParameters(parameters), context: context)
-        .affectedRows
-    } catch {
-      throw .store(error)
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try connection.run(statement, with: WireParameters(parameters), context: context).affectedRows
     }
   }
 
@@ -124,11 +123,9 @@ package final class AppConnection {
     _ statement: Statement, with parameters: [WireParameter] = [], context: String,
     decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(AppStoreError) -> [Value] {
-    do {
-      return try connection.read(
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try connection.read(
         statement, with: WireParameters(parameters), context: context, decode: decode)
-    } catch {
-      throw .store(error)
     }
   }
 }
@@ -147,11 +144,8 @@ package enum AppChannel: String, Sendable {
 extension AppConnection {
   /// From now on these are notified to this connection; on a standby they are looked for.
   package func listen(to channels: [AppChannel]) throws(AppStoreError) {
-    do {
-      try connection.listen(
-        to: channels.map(\.rawValue), lookingEvery: Self.lookMilliseconds)
-    } catch {
-      throw .store(error)
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try connection.listen(to: channels.map(\.rawValue), lookingEvery: Self.lookMilliseconds)
     }
   }
 
@@ -161,7 +155,7 @@ extension AppConnection {
   /// Whether who looks, instead of listening, may still not write: the server is a standby.
   package func isStandby() throws(AppStoreError) -> Bool {
     guard connection.isLooking else { return false }
-    do { return try connection.isStandby() } catch { throw .store(error) }
+    return try AppStoreError.ofStore { () throws(StoreError) in try connection.isStandby() }
   }
 
   /// What was said with the notifications that ended the last wait.
@@ -169,10 +163,8 @@ extension AppConnection {
 
   /// Blocks until something is notified, `interrupt` becomes readable, or time is up.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(AppStoreError) -> WakeReason {
-    do {
-      return try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
-    } catch {
-      throw .store(error)
+    try AppStoreError.ofStore { () throws(StoreError) in
+      try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
     }
   }
 }

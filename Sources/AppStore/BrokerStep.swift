@@ -132,10 +132,8 @@ package struct PurchaseRow: Sendable {
 }
 
 package struct FillRow: Sendable {
-  package var orderID: Int64
   /// The number among the order's fills, from 1.
   package var sequence: Int32
-  package var accountID: Int64
   package var posting: OrderPosting
   package var filledAt: Timestamp
   /// `FillEvidence.text`.
@@ -145,8 +143,6 @@ package struct FillRow: Sendable {
   package init(
     sequence: Int32, posting: OrderPosting, filledAt: Timestamp, evidence: String
   ) {
-    orderID = posting.order.id
-    accountID = posting.order.placed.account
     self.sequence = sequence
     self.posting = posting
     self.filledAt = filledAt

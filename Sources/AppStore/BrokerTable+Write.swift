@@ -148,15 +148,14 @@ extension BrokerTable {
   private func write(fills: [FillRow]) throws(AppStoreError) {
     var rows = TextColumns(Self.fillRows.columns)
     for row in fills {
-      let (posting, fees) = (row.posting.posting, row.posting.fees)
+      let (posting, fees, order) = (row.posting.posting, row.posting.fees, row.posting.order)
       guard case .fill(_, let quantity, let price) = posting.event else { continue }
       rows.append(
         [
-          "\(row.orderID)", "\(row.sequence)", "\(row.accountID)", "\(posting.sequence)",
+          "\(order.id)", "\(row.sequence)", "\(order.placed.account)", "\(posting.sequence)",
           "\(price)", "\(quantity)", "\(row.posting.amount)", "\(fees.commission)",
           "\(fees.stampDuty)", "\(fees.transferFee)", "\(row.filledAt.microseconds)",
-          "\(posting.tradingDay)", row.evidence,
-          "\(row.posting.order.filled)", row.possibleSoFar.text,
+          "\(posting.tradingDay)", row.evidence, "\(order.filled)", row.possibleSoFar.text,
         ])
     }
     try run(Self.fillRows.statement, rows)

@@ -136,12 +136,7 @@ package struct CommandTable: AppTable {
         where user_id is not null
         group by user_id
         order by user_id
-        on conflict (user_id) do update
-        set
-          day = excluded.day,
-          \(DayLimits.adding("commands")),
-          \(DayLimits.adding("payments")),
-          \(DayLimits.adding("alerts"))
+        \(DayLimits.counting)
         returning user_id, commands, payments
       )
       insert into command (account_id, idempotency_key, fingerprint, kind, body)
@@ -233,9 +228,7 @@ package struct CommandTable: AppTable {
     let rows = try read(Self.readOutcomes, with: [.int64s(ids)]) { (row) throws(StoreError) in
       (try row.int64(), try row.outcome())
     }
-    var outcomes: [Int64: CommandOutcome] = [:]
-    for (id, outcome) in rows { outcomes[id] = outcome }
-    return outcomes
+    return Dictionary(uniqueKeysWithValues: rows).compactMapValues { $0 }
   }
 
   /// From now on outcomes are notified to this connection: `AppConnection.wait`.

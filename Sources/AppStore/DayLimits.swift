@@ -20,8 +20,18 @@ package struct DayLimits: Sendable, Hashable {
   /// In SQL, the day.
   static let today = "(now() at time zone 'UTC')::date"
 
-  /// In SQL, a counter with so many more, from 0 on with each day.
-  static func adding(_ counter: String) -> String {
+  /// In SQL, how a row of `user_day u` gets so many more.
+  static let counting = """
+    on conflict (user_id) do update
+    set
+      day = excluded.day,
+      \(adding("commands")),
+      \(adding("payments")),
+      \(adding("alerts"))
+    """
+
+  /// A counter with so many more, from 0 on with each day.
+  private static func adding(_ counter: String) -> String {
     """
     \(counter) = excluded.\(counter) + case when u.day = excluded.day then u.\(counter) else 0 end
     """

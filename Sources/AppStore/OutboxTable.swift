@@ -173,10 +173,8 @@ package struct OutboxTable: AppTable {
       if case .order(let order, _) = row.content { orderOfRow[row.id] = order }
     }
     if orderOfRow.isEmpty { return [:] }
-    var orders: [Int64: OrderRecord] = [:]
-    for order in try OrderTable.orders(Set(orderOfRow.values).sorted(), over: connection) {
-      orders[order.order.id] = order
-    }
+    let records = try OrderTable.orders(Set(orderOfRow.values).sorted(), over: connection)
+    let orders = Dictionary(uniqueKeysWithValues: records.map { ($0.order.id, $0) })
     var updates: [Int64: OrderUpdate] = [:]
     let found = try read(Self.readEvents, with: [.int64s(orderOfRow.keys.sorted())]) {
       (row) throws(StoreError) in
@@ -213,9 +211,7 @@ package struct OutboxTable: AppTable {
     let found = try read(Self.readRefusals, with: [.int64s(ids)]) { (row) throws(StoreError) in
       (try row.int64(), try row.refusedOrder())
     }
-    var refusals: [Int64: RefusedOrder] = [:]
-    for (id, refusal) in found { refusals[id] = refusal }
-    return refusals
+    return Dictionary(uniqueKeysWithValues: found).compactMapValues { $0 }
   }
 
   /// Notifications of the inbox, by their number.
@@ -227,11 +223,8 @@ package struct OutboxTable: AppTable {
       return id
     }
     if ids.isEmpty { return [:] }
-    var found: [Int64: InboxItem] = [:]
-    for notification in try NotificationTable(connection).notifications(ids) {
-      found[notification.id] = notification
-    }
-    return found
+    let found = try NotificationTable(connection).notifications(ids)
+    return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
   }
 }
 

@@ -55,10 +55,10 @@ extension BrokerState {
     for symbol in openOrders.keys.sorted() {
       guard isPastClose(symbol, second: second) else { continue }
       for id in (openOrders[symbol] ?? []).sorted() {
-        guard let order = orders[id]?.placed, order.timeInForce != .goodTillCancelled,
-          instruments[symbol]?.isPending(order) != true
+        guard let order = orders[id], order.placed.timeInForce != .goodTillCancelled,
+          instruments[symbol]?.isPending(order.placed) != true
         else { continue }
-        withdraw(id, as: orders[id]?.row.state == .pendingCancel ? .cancelled : .expired)
+        withdraw(id, as: order.lapsed)
       }
     }
     for symbol in purchases.armedSymbols where isPastClose(symbol, second: second) {
@@ -132,9 +132,8 @@ extension BrokerState {
       let entry = TradingPhase.entry(
         of: instrument, at: TradingMoment(day: day, secondOfDay: all ? moment.secondOfDay : 0))
     else {
-      let end: OrderState = state == .pendingCancel ? .cancelled : .expired
-      set(end, of: placed.id)
-      return addEvent(end == .cancelled ? .cancelled : .expired, of: placed.id)
+      set(order.lapsed, of: placed.id)
+      return addEvent(order.lapsed == .cancelled ? .cancelled : .expired, of: placed.id)
     }
     ledgers[placed.account] = ledger
     let isReached = placed.kind.isStop && state != .held

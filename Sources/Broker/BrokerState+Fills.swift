@@ -94,10 +94,7 @@ extension BrokerState {
       var ledger = ledgers[order.placed.account], let ended = try? ledger.end(id)
     else { return }
     ledgers[order.placed.account] = ledger
-    let events: [OrderState: OrderEventRow.Kind] = [
-      .cancelled: .cancelled, .expired: .expired, .replaced: .replaced,
-    ]
-    record(ended, as: state, event: events[state], reason: reason)
+    record(ended, as: state, event: OrderEventRow.Kind(rawValue: state.name), reason: reason)
   }
 
   /// Cancels what waits for it, once the exchange takes cancellations and no fill is pending.
@@ -162,7 +159,7 @@ extension BrokerState {
       guard let order = orders[id], Self.isBeyond(band, order),
         instruments[symbol]?.isPending(order.placed) != true
       else { continue }
-      withdraw(id, as: order.row.state == .pendingCancel ? .cancelled : .expired)
+      withdraw(id, as: order.lapsed)
     }
   }
 

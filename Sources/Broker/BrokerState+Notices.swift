@@ -7,15 +7,8 @@ extension BrokerState {
   /// Of an order its end, and what was taken back; parts of it are on streams alone. What a queue
   /// purchase has ordered is shown as the purchase.
   mutating func notify(_ kind: OrderEventRow.Kind, of order: PaperOrder, reason: String?) {
-    let event: TradingNotice.Event
-    switch kind {
-    case .reversed: event = .reversed
-    case .kept: event = .kept
-    case .fill where order.row.state == .filled: event = .filled
-    case .cancelled: event = .cancelled
-    case .expired: event = .expired
-    case .accepted, .released, .heldAgain, .fill, .replaced, .pendingCancel: return
-    }
+    let name = kind == .fill ? order.row.state.name : kind.rawValue
+    guard let event = TradingNotice.Event(rawValue: name) else { return }
     let isTakenBack = event == .reversed || event == .kept
     guard isTakenBack || order.row.queuePurchaseID == nil else { return }
     var notice = notice(.order, event, of: order.placed.account)

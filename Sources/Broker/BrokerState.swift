@@ -109,6 +109,8 @@ struct PaperOrder: Sendable {
   var events: Int32 = 0
 
   var placed: Order { row.ledger.placed }
+  /// What it is once the exchange keeps it no more.
+  var lapsed: OrderState { row.state == .pendingCancel ? .cancelled : .expired }
 }
 
 // MARK: - Writing down
@@ -148,7 +150,9 @@ extension BrokerState {
       if openOrders[symbol]?.isEmpty == true { openOrders[symbol] = nil }
       closing.remove(id)
       if let purchase = order.row.queuePurchaseID {
-        end(purchase: purchase, with: state, of: order)
+        // It ends as its order does; one whose order was replaced is none any more.
+        let ended = PurchaseRow.State(rawValue: state.name) ?? .cancelled
+        set(ended, ofPurchase: purchase, order: order)
       }
     } else {
       openOrders[symbol, default: []].insert(id)
@@ -167,16 +171,6 @@ extension BrokerState {
     row.postingSequence = posting
     step.events.append(row)
     notify(kind, of: order, reason: reason)
-  }
-
-  private mutating func end(purchase id: Int64, with state: OrderState, of order: PaperOrder) {
-    let ended: PurchaseRow.State =
-      switch state {
-      case .filled: .filled
-      case .expired: .expired
-      default: .cancelled
-      }
-    set(ended, ofPurchase: id, order: order)
   }
 
   /// - Parameter order: that the purchase has made.

@@ -191,13 +191,11 @@ private struct AccountReplay {
     _ posting: HistoryPosting, on ledger: inout AccountLedger
   ) throws(LedgerRefusal) -> Posting? {
     let id = posting.orderID ?? 0
-    guard let row = stored[id]?.ledger else {
+    guard var first = stored[id]?.ledger else {
       differ("posting \(posting.sequence): there is no order \(id)")
       return nil
     }
-    let first = LedgerOrder(
-      row.placed, worstPrice: row.worstPrice, settlesSameDay: row.settlesSameDay,
-      schedule: row.schedule, terms: row.terms)
+    first.filled = .zero
     return note(try ledger.accept((orders[id] ?? first).renewed(on: posting.day)))
   }
 

@@ -16,12 +16,6 @@ struct AccountInBook: Sendable, Hashable {
     case fill(order: Int64, FillEvidence)
     case cancelled(Int64, reason: String?)
     case released(Int64)
-
-    var order: Int64 {
-      switch self {
-      case .fill(let order, _), .cancelled(let order, _), .released(let order): order
-      }
-    }
   }
 
   let instrument: Instrument

@@ -2,7 +2,7 @@ import Market
 
 /// Where a snapshot stands: the exchange's clock, and the row's position in the feed. Nothing else
 /// dates a fill.
-package struct SnapshotStamp: Sendable, Hashable, Comparable {
+package struct SnapshotStamp: Sendable, Hashable {
   package let day: TradingDay
   /// On the market's clock.
   package let secondOfDay: Int32
@@ -13,10 +13,6 @@ package struct SnapshotStamp: Sendable, Hashable, Comparable {
     self.day = day
     self.secondOfDay = secondOfDay
     self.sequence = sequence
-  }
-
-  package static func < (left: SnapshotStamp, right: SnapshotStamp) -> Bool {
-    (left.day, left.secondOfDay, left.sequence) < (right.day, right.secondOfDay, right.sequence)
   }
 }
 
