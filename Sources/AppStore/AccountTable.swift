@@ -162,13 +162,15 @@ package struct AccountTable: AppTable {
   }
 
   /// Makes one, empty.
-  /// - Throws: `nameTaken`, `tooManyAccounts`, `tooManyOfDay`, `invalid`, `store`.
+  /// - Throws: `nameTaken`, `limitReached`, `tooManyOfDay`, `invalid`, `store`.
   package func create(
     named name: String, market: PaperMarket
   ) throws(AppStoreError) -> PaperAccount {
     try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       let accounts = try all()
-      if accounts.count >= Self.accountsMax { throw .tooManyAccounts(limit: Self.accountsMax) }
+      if accounts.count >= Self.accountsMax {
+        throw .limitReached("more than \(Self.accountsMax) accounts: close some")
+      }
       if accounts.contains(where: { $0.name == name }) { throw .nameTaken(name) }
       try requireFewMade()
       let id = try LedgerTable(connection).create(

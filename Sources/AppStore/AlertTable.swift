@@ -70,9 +70,9 @@ package struct AlertTable: AppTable, NumberedTable {
   /// In the order they were made.
   package func all() throws(AppStoreError) -> [Alert] { try alerts(nil) }
 
-  /// - Throws: `unknownAlert`, `store`.
+  /// - Throws: `unknown`, `store`.
   package func one(_ id: Int64) throws(AppStoreError) -> Alert {
-    guard let alert = try alerts(id).first else { throw .unknownAlert(id) }
+    guard let alert = try alerts(id).first else { throw .unknown(.alert, id) }
     return alert
   }
 
@@ -119,12 +119,14 @@ package struct AlertTable: AppTable, NumberedTable {
       """)
 
   /// Armed as the series stands now.
-  /// - Throws: `tooManyAlerts`, `tooManyOfDay`, `invalid`, `store`.
+  /// - Throws: `limitReached`, `tooManyOfDay`, `invalid`, `store`.
   package func create(_ request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       let ids = try numbers(Self.insert, with: [.int64(userID)] + request.parameters)
-      guard let id = ids.first else { throw .tooManyAlerts(limit: Self.alertsMax) }
+      guard let id = ids.first else {
+        throw .limitReached("more than \(Self.alertsMax) alerts: delete some")
+      }
       try countChange()
       return try alert(id)
     }
@@ -145,12 +147,12 @@ package struct AlertTable: AppTable, NumberedTable {
       """)
 
   /// Makes another alert of it, armed anew.
-  /// - Throws: `unknownAlert`, `tooManyOfDay`, `invalid`, `store`.
+  /// - Throws: `unknown`, `tooManyOfDay`, `invalid`, `store`.
   package func replace(_ id: Int64, with request: Request) throws(AppStoreError) -> Alert {
     try request.validate()
     return try connection.inTransaction(ofUser: userID, Self.context) { () throws(AppStoreError) in
       let rows = try write(Self.update, with: place(of: id) + request.parameters)
-      if rows == 0 { throw .unknownAlert(id) }
+      if rows == 0 { throw .unknown(.alert, id) }
       try countChange()
       return try alert(id)
     }

@@ -104,7 +104,7 @@ package final class AppConnection {
   }
 
   func execute(_ sql: String, context: String) throws(AppStoreError) {
-    try AppStoreError.ofStore { () throws(StoreError) in
+    try AppStoreError.ofStore { () throws(StoreError) -> Void in
       try connection.execute(sql, context: context)
     }
   }

@@ -4,19 +4,12 @@ import Market
 package enum AppStoreError: Error, Sendable, Hashable {
   /// The database: away, of another version, or without a right.
   case store(StoreError)
-  case unknownToken(Int64)
   /// Or another user's: which of them is not for the asker to know.
-  case unknownWatchlist(Int64)
+  case unknown(Thing, Int64)
   /// The user has a watchlist, or an account, of that name.
   case nameTaken(String)
-  case unknownAlert(Int64)
-  case tooManyAlerts(limit: Int)
-  case unknownWebhook(Int64)
-  case tooManyWebhooks(limit: Int)
-  case tooManyTokens(limit: Int)
-  case tooManyWatchlists(limit: Int)
-  case tooManySymbols(limit: Int)
-  case tooManyAccounts(limit: Int)
+  /// With the sentence that says of what there are too many.
+  case limitReached(String)
   /// Until the day (UTC) ends.
   case tooManyOfDay(String, limit: Int64)
   case tooLarge(bytesMax: Int)
@@ -25,6 +18,8 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case termIsOver(Int64)
   /// A value that the schema does not take.
   case invalid(field: String, expected: String)
+
+  package enum Thing: String, Sendable { case token, watchlist, alert, webhook }
 }
 
 extension AppStoreError {
@@ -46,17 +41,9 @@ extension AppStoreError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .store(let error): error.description
-    case .unknownToken(let id): "there is no token \(id)"
-    case .unknownWatchlist(let id): "there is no watchlist \(id)"
+    case .unknown(let thing, let id): "there is no \(thing.rawValue) \(id)"
     case .nameTaken(let name): "there is one named \(name.quoted) already"
-    case .unknownAlert(let id): "there is no alert \(id)"
-    case .tooManyAlerts(let limit): "more than \(limit) alerts: delete some"
-    case .unknownWebhook(let id): "there is no webhook \(id)"
-    case .tooManyWebhooks(let limit): "more than \(limit) webhooks: delete some"
-    case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
-    case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
-    case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
-    case .tooManyAccounts(let limit): "more than \(limit) accounts: close some"
+    case .limitReached(let sentence): sentence
     case .tooManyOfDay(let what, let limit):
       "a user has at most \(limit) \(what) a day (UTC): go on tomorrow"
     case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"

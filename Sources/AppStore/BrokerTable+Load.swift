@@ -21,13 +21,6 @@ package struct BrokerAccount: Sendable, Hashable {
   package var isClosed: Bool
 }
 
-/// A fill of the day, as a reversal needs it.
-package struct BookedFill: Sendable, Hashable {
-  package var orderID: Int64
-  package var evidence: String
-  package var posting: Posting
-}
-
 /// What a broker goes on from: all of it is in the database.
 extension BrokerTable {
   private static let readState = Statement(
@@ -91,15 +84,16 @@ extension BrokerTable {
       """)
 
   /// The fills of the day that were not taken back.
-  package func fills(on day: TradingDay) throws(AppStoreError) -> [BookedFill] {
+  package func fills(
+    on day: TradingDay
+  ) throws(AppStoreError) -> [(orderID: Int64, evidence: String, posting: Posting)] {
     return try read(Self.readFills, with: [.day(day)]) { (row) throws(StoreError) in
       let (order, evidence, sequence) = (try row.int64(), try row.text(), try row.int64())
       let event = LedgerEvent.fill(
         order: order, quantity: try row.numeric(), price: try row.numeric())
-      return BookedFill(
-        orderID: order, evidence: evidence,
-        posting: Posting(
-          sequence: sequence, event: event, tradingDay: try row.day(), entries: []))
+      let posting = Posting(
+        sequence: sequence, event: event, tradingDay: try row.day(), entries: [])
+      return (order, evidence, posting)
     }
   }
 

@@ -41,7 +41,7 @@ package struct TokenTable: AppTable {
 
   /// Makes a token, and its user where there is none of that name. The secret is the caller's to
   /// show, once.
-  /// - Throws: `tooManyTokens`, `invalid`, `store`.
+  /// - Throws: `limitReached`, `invalid`, `store`.
   package func create(
     _ secret: TokenSecret, user: String, name: String, scopes: Set<TokenScope>,
     expiresAt: Timestamp? = nil
@@ -54,7 +54,9 @@ package struct TokenTable: AppTable {
     if scopes.isEmpty { throw .invalid(field: "scopes", expected: "at least one") }
     return try connection.inTransaction(Self.context) { () throws(AppStoreError) in
       let inForce = try numbers(Self.count)
-      if inForce.first ?? 0 >= Self.tokensMax { throw .tooManyTokens(limit: Self.tokensMax) }
+      if inForce.first ?? 0 >= Self.tokensMax {
+        throw .limitReached("there are \(Self.tokensMax) tokens in force: revoke some")
+      }
       let userID = try only(
         try numbers(Self.makeUser, with: [.text(user)]))
       let parameters: [WireParameter] = [
@@ -119,10 +121,10 @@ package struct TokenTable: AppTable {
       """)
 
   /// Every gateway refuses it from then on; once more changes nothing.
-  /// - Throws: `unknownToken`, `store`.
+  /// - Throws: `unknown`, `store`.
   package func revoke(_ id: Int64) throws(AppStoreError) {
     let rows = try write(Self.revoke, with: [.int64(id)])
-    if rows == 0 { throw .unknownToken(id) }
+    if rows == 0 { throw .unknown(.token, id) }
   }
 
   private static let use = Statement(

@@ -32,9 +32,9 @@ package struct WatchlistTable: AppTable, NumberedTable {
   /// All of the user, in order.
   package func all() throws(AppStoreError) -> [Watchlist] { try dated().map(\.list) }
 
-  /// - Throws: `unknownWatchlist`, `store`.
+  /// - Throws: `unknown`, `store`.
   package func one(_ id: Int64) throws(AppStoreError) -> Watchlist {
-    guard let found = try dated(id).first else { throw .unknownWatchlist(id) }
+    guard let found = try dated(id).first else { throw .unknown(.watchlist, id) }
     return found.list
   }
 
@@ -78,7 +78,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
 
   /// Makes one, behind the others.
   /// - Parameter entries: what is in it, in order.
-  /// - Throws: `nameTaken`, `tooManyWatchlists`, `tooManySymbols`, `invalid`, `store`.
+  /// - Throws: `nameTaken`, `limitReached`, `invalid`, `store`.
   package func create(
     named name: String, with entries: [WatchlistEntry] = []
   ) throws(AppStoreError) -> Watchlist {
@@ -110,12 +110,12 @@ package struct WatchlistTable: AppTable, NumberedTable {
         and id = $2::bigint
       """)
 
-  /// - Throws: `unknownWatchlist`, `nameTaken`, `invalid`, `store`.
+  /// - Throws: `unknown`, `nameTaken`, `invalid`, `store`.
   package func rename(_ id: Int64, to name: String) throws(AppStoreError) {
     try requireName(name, charactersMax: Self.nameCharactersMax)
     do throws(AppStoreError) {
       let rows = try write(Self.rename, with: place(of: id) + [.text(name)])
-      if rows == 0 { throw .unknownWatchlist(id) }
+      if rows == 0 { throw .unknown(.watchlist, id) }
     } catch {
       throw named(error, name: name)
     }
@@ -125,7 +125,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
   /// - Parameters:
   ///   - name: nil: it keeps its name.
   ///   - entries: nil: it keeps its symbols.
-  /// - Throws: `unknownWatchlist`, `nameTaken`, `tooManySymbols`, `invalid`, `store`.
+  /// - Throws: `unknown`, `nameTaken`, `limitReached`, `invalid`, `store`.
   package func update(
     _ id: Int64, name: String?, entries: [WatchlistEntry]?
   ) throws(AppStoreError) {
@@ -175,14 +175,14 @@ package struct WatchlistTable: AppTable, NumberedTable {
       """)
 
   /// Adds a symbol at the end, or changes the triggers of one that is there.
-  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `invalid`, `store`.
+  /// - Throws: `unknown`, `limitReached`, `invalid`, `store`.
   package func put(_ item: WatchlistItem, in id: Int64) throws(AppStoreError) {
     try item.triggers.validate()
     try changing(id) { (list) throws(AppStoreError) in try put(item, in: list) }
   }
 
   /// Adds a symbol at the end; one that is there stays as it is.
-  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `store`.
+  /// - Throws: `unknown`, `limitReached`, `store`.
   package func add(_ symbol: Symbol, to id: Int64) throws(AppStoreError) {
     try changing(id) { (list) throws(AppStoreError) in
       if list.contains(symbol) { return }
@@ -192,7 +192,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
 
   private func put(_ item: WatchlistItem, in list: Watchlist) throws(AppStoreError) {
     if !list.contains(item.symbol), list.items.count >= Self.symbolsMax {
-      throw .tooManySymbols(limit: Self.symbolsMax)
+      throw Self.tooManySymbols
     }
     try write(
       Self.upsert,
@@ -219,7 +219,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
       """)
 
   /// A symbol that is not there is no fault.
-  /// - Throws: `unknownWatchlist`, `store`.
+  /// - Throws: `unknown`, `store`.
   package func remove(_ symbol: Symbol, from id: Int64) throws(AppStoreError) {
     try changing(id) { (list) throws(AppStoreError) in
       guard list.contains(symbol) else { return }
@@ -249,7 +249,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
       """)
 
   /// Makes these, in this order, all that is in the list: it adds, removes and reorders.
-  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `invalid`, `store`.
+  /// - Throws: `unknown`, `limitReached`, `invalid`, `store`.
   package func replaceItems(
     of id: Int64, with entries: [WatchlistEntry]
   ) throws(AppStoreError) -> Watchlist {
@@ -310,17 +310,20 @@ package struct WatchlistTable: AppTable, NumberedTable {
   private func place(of id: Int64) -> [WireParameter] { [.int64(userID), .int64(id)] }
 
   private func validate(_ entries: [WatchlistEntry]) throws(AppStoreError) {
-    if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }
+    if entries.count > Self.symbolsMax { throw Self.tooManySymbols }
     guard Set(entries.map(\.symbol)).count == entries.count else {
       throw .invalid(field: "symbols", expected: "each symbol once")
     }
     for entry in entries { try entry.triggers?.validate() }
   }
 
+  private static let tooManySymbols = AppStoreError.limitReached(
+    "more than \(symbolsMax) symbols in a watchlist")
+
   private func named(_ error: AppStoreError, name: String) -> AppStoreError {
     if error.isViolation(of: "watchlist_name_is_new") { return .nameTaken(name) }
     if error.isViolation(of: "watchlists_are_few") {
-      return .tooManyWatchlists(limit: Self.listsMax)
+      return .limitReached("more than \(Self.listsMax) watchlists")
     }
     return error
   }

@@ -49,9 +49,9 @@ package struct WebhookTable: AppTable, NumberedTable {
     return try webhooks(Self.readAll, [.int64(userID)])
   }
 
-  /// - Throws: `unknownWebhook`, `store`.
+  /// - Throws: `unknown`, `store`.
   package func one(_ id: Int64) throws(AppStoreError) -> Webhook {
-    guard let found = try all().first(where: { $0.id == id }) else { throw .unknownWebhook(id) }
+    guard let found = try all().first(where: { $0.id == id }) else { throw .unknown(.webhook, id) }
     return found
   }
 
@@ -66,7 +66,7 @@ package struct WebhookTable: AppTable, NumberedTable {
       """)
 
   /// It gets what is stored from now on.
-  /// - Throws: `tooManyWebhooks`, `invalid`, `store`.
+  /// - Throws: `limitReached`, `invalid`, `store`.
   package func create(
     url: String, secret: [UInt8]
   ) throws(AppStoreError) -> Webhook {
@@ -75,7 +75,7 @@ package struct WebhookTable: AppTable, NumberedTable {
       guard
         let webhook = try webhooks(Self.insert, [.int64(userID), .text(url), .bytes(secret)]).first
       else {
-        throw .tooManyWebhooks(limit: Self.webhooksMax)
+        throw .limitReached("more than \(Self.webhooksMax) webhooks: delete some")
       }
       return webhook
     }
@@ -98,11 +98,11 @@ package struct WebhookTable: AppTable, NumberedTable {
       """)
 
   /// Enables it again, too: what it has not got is delivered at once.
-  /// - Throws: `unknownWebhook`, `invalid`, `store`.
+  /// - Throws: `unknown`, `invalid`, `store`.
   package func replace(_ id: Int64, url: String) throws(AppStoreError) -> Webhook {
     try validate(url)
     guard let webhook = try webhooks(Self.update, place(of: id) + [.text(url)]).first else {
-      throw .unknownWebhook(id)
+      throw .unknown(.webhook, id)
     }
     return webhook
   }

@@ -49,7 +49,7 @@ import Testing
     #expect(replaced.revision == 2 && replaced.repeats == .daily)
     let other = AlertTable(connection, userID: try database.user("bob"))
     #expect(try other.all() == [])
-    #expect(throws: AppStoreError.unknownAlert(made.id)) {
+    #expect(throws: AppStoreError.unknown(.alert, made.id)) {
       try other.replace(made.id, with: request(1))
     }
     try other.delete(made.id)
@@ -57,7 +57,7 @@ import Testing
     try table.delete(made.id)
     try table.delete(made.id)
     #expect(try table.all() == [])
-    #expect(throws: AppStoreError.unknownAlert(made.id)) {
+    #expect(throws: AppStoreError.unknown(.alert, made.id)) {
       try table.replace(made.id, with: request(1))
     }
   }
@@ -84,7 +84,7 @@ import Testing
       from generate_series(1, \(AlertTable.alertsMax - 1)) n
       """)
     let last = try table.create(request(10))
-    #expect(throws: AppStoreError.tooManyAlerts(limit: AlertTable.alertsMax)) {
+    #expect(throws: AppStoreError.limitReached("more than 1000 alerts: delete some")) {
       try table.create(request(10))
     }
     try table.delete(last.id)

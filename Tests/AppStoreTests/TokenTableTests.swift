@@ -52,7 +52,7 @@ import Testing
     #expect(at != nil && later == at)
     #expect(try Array(tokens.inForce().keys) == [kept.digest])
     #expect(try tokens.list().count == 3)
-    #expect(throws: AppStoreError.unknownToken(99)) { try tokens.revoke(99) }
+    #expect(throws: AppStoreError.unknown(.token, 99)) { try tokens.revoke(99) }
   }
 
   @Test(arguments: ["", "a\nb", String(repeating: "x", count: 65)])

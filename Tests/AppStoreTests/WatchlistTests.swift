@@ -48,7 +48,7 @@ import Testing
     let list = try alice.create(named: "mine")
     let item = WatchlistItem(symbol: Self.symbols[0])
     try alice.put(item, in: list.id)
-    let unknown = AppStoreError.unknownWatchlist(list.id)
+    let unknown = AppStoreError.unknown(.watchlist, list.id)
     #expect(try bob.all() == [])
     #expect(throws: unknown) { try bob.one(list.id) }
     #expect(throws: unknown) { try bob.rename(list.id, to: "his") }
@@ -64,7 +64,7 @@ import Testing
     let database = try AppDatabase()
     let lists = WatchlistTable(try database.connection(), userID: try database.user())
     for number in 0..<WatchlistTable.listsMax { _ = try lists.create(named: "\(number)") }
-    #expect(throws: AppStoreError.tooManyWatchlists(limit: 100)) {
+    #expect(throws: AppStoreError.limitReached("more than 100 watchlists")) {
       try lists.create(named: "one more")
     }
     let first = try #require(try lists.all().first)
@@ -74,7 +74,8 @@ import Testing
     }
     let many = (0..<1_000).compactMap { Symbol("sh\(600_000 + $0)") }
     _ = try lists.replaceItems(of: first.id, with: many.map { WatchlistEntry(symbol: $0) })
-    #expect(throws: AppStoreError.tooManySymbols(limit: 1_000)) {
+    let tooMany = AppStoreError.limitReached("more than 1000 symbols in a watchlist")
+    #expect(throws: tooMany) {
       try lists.put(WatchlistItem(symbol: Self.symbols[4]), in: first.id)
     }
     try lists.put(WatchlistItem(symbol: many[999]), in: first.id)

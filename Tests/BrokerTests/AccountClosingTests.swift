@@ -72,7 +72,7 @@ import Testing
     for number in 1..<AccountTable.accountsMax {
       _ = try accounts.create(named: "\(number)", market: .mainland)
     }
-    #expect(throws: AppStoreError.tooManyAccounts(limit: AccountTable.accountsMax)) {
+    #expect(throws: AppStoreError.limitReached("more than 20 accounts: close some")) {
       try accounts.create(named: "one more", market: .mainland)
     }
     #expect(throws: (any Error).self) {

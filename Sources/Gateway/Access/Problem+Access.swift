@@ -60,18 +60,10 @@ extension Problem {
     case .store, .termIsOver: self = .storeAway
     case .unknownAccount:
       self.init(.notFound, code: "unknown_account", title: error.description)
-    case .unknownToken:
-      self.init(.notFound, code: "unknown_token", title: error.description)
-    case .unknownWatchlist:
-      self.init(.notFound, code: "unknown_watchlist", title: error.description)
-    case .unknownAlert:
-      self.init(.notFound, code: "unknown_alert", title: error.description)
-    case .unknownWebhook:
-      self.init(.notFound, code: "unknown_webhook", title: error.description)
+    case .unknown(let thing, _):
+      self.init(.notFound, code: "unknown_\(thing.rawValue)", title: error.description)
     case .nameTaken: self.init(.conflict, code: "name_taken", title: error.description)
-    case .tooManyTokens, .tooManyWatchlists, .tooManySymbols, .tooManyAlerts, .tooManyAccounts,
-      .tooManyWebhooks:
-      self.init(.conflict, code: "limit_reached", title: error.description)
+    case .limitReached: self.init(.conflict, code: "limit_reached", title: error.description)
     case .tooManyOfDay:
       let day = Int64(86_400_000_000)
       let left = day - Timestamp(microseconds: SystemClock.realMicroseconds()).microseconds % day

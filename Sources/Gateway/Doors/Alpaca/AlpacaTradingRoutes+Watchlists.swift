@@ -192,10 +192,10 @@ extension AlpacaCall {
     return try JSONBody.decode(type, from: Data(json), orElse: .unprocessableContent)
   }
 
-  /// - Throws: `unknownWatchlist`.
+  /// - Throws: `unknown`.
   fileprivate func watchlist() throws(AppStoreError) -> Int64 {
     let id = AlpacaID.watchlist.number(arguments["watchlist_id"] ?? "", in: .none)
-    guard let id else { throw .unknownWatchlist(0) }
+    guard let id else { throw .unknown(.watchlist, 0) }
     return id
   }
 }
