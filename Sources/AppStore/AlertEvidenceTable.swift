@@ -10,17 +10,6 @@ package struct AlertEvidenceTable: AppTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// A series by the daemon's number, and the first day that is wanted of it.
-  package struct Wanted: Sendable, Hashable {
-    package var instrumentID: Int32
-    package var from: TradingDay
-
-    package init(instrumentID: Int32, from: TradingDay) {
-      self.instrumentID = instrumentID
-      self.from = from
-    }
-  }
-
   /// The reference price of a day is the close before it, moved by what the shares were adjusted
   /// by between them.
   private static let readDays = Statement(
@@ -68,11 +57,12 @@ package struct AlertEvidenceTable: AppTable {
       """)
 
   /// Days that have a candle, the oldest first; `limitUp` is left to the caller.
+  /// - Parameter wanted: the first day of each series, by the daemon's number.
   package func days(
-    of wanted: [Wanted]
+    of wanted: [Int32: TradingDay]
   ) throws(AppStoreError) -> [(instrumentID: Int32, reading: DayReading)] {
     return try read(
-      Self.readDays, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))]
+      Self.readDays, with: [.int32s(Array(wanted.keys)), .days(Array(wanted.values))]
     ) { (row) throws(StoreError) in
       let id = try row.int32()
       var reading = DayReading(day: try row.day())
@@ -134,10 +124,10 @@ package struct AlertEvidenceTable: AppTable {
       """)
 
   package func gaps(
-    of wanted: [Wanted]
+    of wanted: [Int32: TradingDay]
   ) throws(AppStoreError) -> [(instrumentID: Int32, day: TradingDay, knownAt: Timestamp)] {
     return try read(
-      Self.readGaps, with: [.int32s(wanted.map(\.instrumentID)), .days(wanted.map(\.from))]
+      Self.readGaps, with: [.int32s(Array(wanted.keys)), .days(Array(wanted.values))]
     ) { (row) throws(StoreError) in
       (try row.int32(), try row.day(), try row.timestamp())
     }

@@ -277,9 +277,8 @@ import Testing
     #expect(alert.arming.at == sweep.knownAt)
     let evidence = AlertEvidenceTable(connection)
     let id = Int32(try database.store.value("select id from candled.instrument") ?? "") ?? 0
-    let wanted = AlertEvidenceTable.Wanted(
-      instrumentID: id, from: StoreSamples.day.advanced(by: -2))
-    let days = try evidence.days(of: [wanted]).map(\.reading)
+    let wanted = [id: StoreSamples.day.advanced(by: -2)]
+    let days = try evidence.days(of: wanted).map(\.reading)
     #expect(days.map(\.day.description) == ["2026-07-04", "2026-07-05"])
     #expect(days.map(\.previousClose) == [nil, ExactDecimal(10)])
     #expect(days.map(\.last) == [ExactDecimal(10), ExactDecimal(20)])
@@ -290,7 +289,7 @@ import Testing
       try evidence.minutes(
         of: id, day: StoreSamples.day, since: sweep.candles[0].openedAt.adding(seconds: 1)
       ).isEmpty)
-    #expect(try evidence.gaps(of: [wanted]).map(\.day) == [StoreSamples.day])
+    #expect(try evidence.gaps(of: wanted).map(\.day) == [StoreSamples.day])
     let stalls = try evidence.stalls(of: ["sina"], since: Timestamp(microseconds: 0))
     #expect(stalls.map(\.source) == ["sina"] && stalls.map(\.day) == [StoreSamples.day])
     #expect(try evidence.stalls(of: ["sina"], since: sweep.knownAt).isEmpty)
@@ -300,6 +299,6 @@ import Testing
       insert into candled.adjustment_factor (instrument_id, kind, from_day, factor, known_from)
       values (\(id), 2, '2026-07-01', 1, now()), (\(id), 2, '2026-07-05', 2, now())
       """)
-    #expect(try evidence.days(of: [wanted]).last?.reading.previousClose == ExactDecimal(5))
+    #expect(try evidence.days(of: wanted).last?.reading.previousClose == ExactDecimal(5))
   }
 }

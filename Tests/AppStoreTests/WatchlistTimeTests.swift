@@ -71,7 +71,9 @@ import Testing
     #expect(throws: AppStoreError.unknown(.watchlist, 99)) {
       try lists.update(99, name: "b", entries: nil)
     }
-    #expect(throws: AppStoreError.unknown(.watchlist, 99)) { try lists.add(Self.symbols[1], to: 99) }
+    #expect(throws: AppStoreError.unknown(.watchlist, 99)) {
+      try lists.add(Self.symbols[1], to: 99)
+    }
     #expect(try lists.one(id) == before && lists.all().count == 2)
     try lists.update(id, name: "b", entries: entries(1, 0))
     #expect(try lists.one(id).items.last?.triggers == triggers)

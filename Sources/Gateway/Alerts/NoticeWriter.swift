@@ -86,10 +86,8 @@ struct NoticeWriter {
     let places: [Int32: SeriesPlace] = Dictionary(
       places.map { (state.directory[$0].id, $0) }
     ) { first, _ in first }
-    let wanted = places.compactMap { id, place in
-      book.firstDay(of: state.subject(of: place)).map { day in
-        AlertEvidenceTable.Wanted(instrumentID: id, from: max(day, from ?? day))
-      }
+    let wanted = places.compactMapValues { place in
+      book.firstDay(of: state.subject(of: place)).map { max($0, from ?? $0) }
     }
     if wanted.isEmpty { return ([], []) }
     var (fired, unsettled) = ([AlertNotice](), [PlacedAlert]())
@@ -147,16 +145,13 @@ struct NoticeWriter {
     in state: MarketState, with book: inout AlertBook
   ) throws(AppStoreError) -> [AlertNotice] {
     var subjects: [Int32: AlertSubject] = [:]
-    var wanted: [AlertEvidenceTable.Wanted] = []
+    var wanted: [Int32: TradingDay] = [:]
     for subject in book.subjects(of: .gap) {
       guard let place = state.place(of: subject) else { continue }
       let id = state.directory[place].id
       subjects[id] = subject
-      wanted.append(
-        AlertEvidenceTable.Wanted(
-          instrumentID: id,
-          from: max(
-            book.firstDay(of: subject) ?? AlertBook.firstDay, loadedFrom ?? AlertBook.firstDay)))
+      wanted[id] = max(
+        book.firstDay(of: subject) ?? AlertBook.firstDay, loadedFrom ?? AlertBook.firstDay)
     }
     if wanted.isEmpty { return [] }
     var notices: [AlertNotice] = []
