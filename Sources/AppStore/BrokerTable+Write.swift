@@ -119,7 +119,7 @@ extension BrokerTable {
       let (account, posting) = ("\(row.accountID)", row.posting)
       rows.append(
         [
-          account, "\(posting.sequence)", posting.event.kind, "\(row.at.microseconds)",
+          account, "\(posting.sequence)", posting.event.kind.rawValue, "\(row.at.microseconds)",
           "\(posting.tradingDay)", row.commandID.text,
           posting.event.orderID.text, row.corporateActionID.text, posting.event.refersTo.text,
           posting.event.depositType?.rawValue ?? "", row.description,
@@ -149,7 +149,7 @@ extension BrokerTable {
     var rows = TextColumns(Self.fillRows.columns)
     for row in fills {
       let (posting, fees, order) = (row.posting.posting, row.posting.fees, row.posting.order)
-      guard case .fill(_, let quantity, let price) = posting.event else { continue }
+      guard let quantity = posting.event.quantity, let price = posting.event.price else { continue }
       rows.append(
         [
           "\(order.id)", "\(row.sequence)", "\(order.placed.account)", "\(posting.sequence)",

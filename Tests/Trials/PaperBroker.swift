@@ -178,7 +178,10 @@ struct PaperBroker {
   }
 
   private mutating func reverse(_ fill: (account: Int64, posting: Posting)) {
-    guard case .fill(let id, let quantity, let price) = fill.posting.event else { return }
+    let event = fill.posting.event
+    guard let id = event.orderID, let quantity = event.quantity, let price = event.price else {
+      return
+    }
     let ended = rows[id].map(\.ledger)
     let reversed = try? ledgers[fill.account, default: Self.empty].reverse(
       fill.posting, ended: ended)

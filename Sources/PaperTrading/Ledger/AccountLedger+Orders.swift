@@ -20,7 +20,8 @@ extension AccountLedger {
     if order.isBuy, order.worstPrice == nil { throw .beyondOrder(order.id) }
     var order = order
     try order.freeze()
-    let posting = try post(.acceptance(order: order.id)) { (movement) throws(ExactDecimalError) in
+    let posting = try post(LedgerEvent(kind: .acceptance, orderID: order.id)) {
+      (movement) throws(ExactDecimalError) in
       let source = order.source
       try movement.move(order.frozen, of: source.unit, from: source.kind, to: .frozen)
     }
@@ -66,7 +67,8 @@ extension AccountLedger {
     var order = before
     order.isOpen = false
     order.frozen = .zero
-    let posting = try post(.end(order: id)) { (movement) throws(ExactDecimalError) in
+    let posting = try post(LedgerEvent(kind: .end, orderID: id)) {
+      (movement) throws(ExactDecimalError) in
       let source = order.source
       try movement.move(before.frozen, of: source.unit, from: .frozen, to: source.kind)
     }
@@ -81,8 +83,9 @@ extension AccountLedger {
   package mutating func reverse(
     _ fill: Posting, ended: LedgerOrder? = nil
   ) throws(LedgerRefusal) -> OrderPosting {
-    guard case .fill(let id, let quantity, let price) = fill.event else {
-      throw .unknownOrder(fill.event.orderID ?? 0)
+    let id = fill.event.orderID ?? 0
+    guard let quantity = fill.event.quantity, let price = fill.event.price else {
+      throw .unknownOrder(id)
     }
     guard fill.tradingDay == tradingDay else { throw .final(fill.sequence) }
     guard let before = openOrders[id] ?? ended else { throw .unknownOrder(id) }

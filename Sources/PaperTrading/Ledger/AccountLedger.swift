@@ -63,7 +63,8 @@ extension AccountLedger {
     guard let paidIn = try? amount - balance(.cash, .world), paidIn <= Self.paidInMax else {
       throw .overflow
     }
-    return try post(.deposit(amount, type: type)) { (movement) throws(ExactDecimalError) in
+    return try post(LedgerEvent(kind: .deposit, depositType: type)) {
+      (movement) throws(ExactDecimalError) in
       try movement.move(amount, of: .cash, from: .world, to: .available)
     }
   }
@@ -74,7 +75,7 @@ extension AccountLedger {
   /// - Throws: `overdrawn` where less is available: what is frozen for orders does not count.
   package mutating func withdraw(_ amount: ExactDecimal) throws(LedgerRefusal) -> Posting {
     let amount = try Self.cash(amount)
-    return try post(.withdrawal(amount)) { (movement) throws(ExactDecimalError) in
+    return try post(LedgerEvent(kind: .withdrawal)) { (movement) throws(ExactDecimalError) in
       try movement.move(amount, of: .cash, from: .available, to: .world)
     }
   }
@@ -91,17 +92,11 @@ extension AccountLedger {
   package mutating func book(
     _ kind: CorporateActionTerms.Kind, amount: ExactDecimal, of symbol: Symbol
   ) throws(LedgerRefusal) -> Posting {
-    switch kind {
-    case .dividend:
-      let cash = try Self.cash(amount)
-      return try post(.dividend(symbol, cash: cash)) { (movement) throws(ExactDecimalError) in
-        try movement.move(cash, of: .cash, from: .income, to: .available)
-      }
-    case .bonus:
-      if amount.isZero { throw .invalidAmount(amount) }
-      return try post(.bonus(symbol, shares: amount)) { (movement) throws(ExactDecimalError) in
-        try movement.move(amount, of: .shares(symbol), from: .market, to: .sellable)
-      }
+    let amount = try kind == .dividend ? Self.cash(amount) : amount
+    if amount.isZero { throw .invalidAmount(amount) }
+    let event = LedgerEvent(kind: kind == .dividend ? .dividend : .bonus)
+    return try post(event) { (movement) throws(ExactDecimalError) in
+      try movement.give(amount, by: kind, of: symbol)
     }
   }
 
@@ -116,10 +111,7 @@ extension AccountLedger {
     posting sequence: Int64
   ) throws(LedgerRefusal) -> Posting {
     try post(.reversal(order: nil, of: sequence)) { (movement) throws(ExactDecimalError) in
-      switch kind {
-      case .dividend: try movement.move(amount, of: .cash, from: .available, to: .income)
-      case .bonus: try movement.move(amount, of: .shares(symbol), from: .sellable, to: .market)
-      }
+      try movement.give(amount.negated, by: kind, of: symbol)
     }
   }
 
@@ -130,10 +122,21 @@ extension AccountLedger {
     let bought = balances.filter { $0.key.kind == .today && !$0.value.isZero }
       .sorted { $0.key.unit.text < $1.key.unit.text }
     if bought.isEmpty { return nil }
-    return try post(.settlement) { (movement) throws(ExactDecimalError) in
+    return try post(LedgerEvent(kind: .settlement)) { (movement) throws(ExactDecimalError) in
       for (book, shares) in bought {
         try movement.move(shares, of: book.unit, from: .today, to: .sellable)
       }
+    }
+  }
+}
+
+extension Movement {
+  fileprivate mutating func give(
+    _ amount: ExactDecimal, by kind: CorporateActionTerms.Kind, of symbol: Symbol
+  ) throws(ExactDecimalError) {
+    switch kind {
+    case .dividend: try move(amount, of: .cash, from: .income, to: .available)
+    case .bonus: try move(amount, of: .shares(symbol), from: .market, to: .sellable)
     }
   }
 }

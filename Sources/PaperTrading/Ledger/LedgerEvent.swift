@@ -1,56 +1,34 @@
 import Market
 
-/// What happens to an account.
-package enum LedgerEvent: Sendable, Hashable {
-  case deposit(ExactDecimal, type: DepositType)
-  case withdrawal(ExactDecimal)
-  case acceptance(order: Int64)
-  case fill(order: Int64, quantity: ExactDecimal, price: ExactDecimal)
-  /// Cancelled, expired or replaced: what is frozen for the rest is free again.
-  case end(order: Int64)
-  /// A trading day begins: what was bought before may be sold.
-  case settlement
-  /// Cash for shares held, all of it.
-  case dividend(Symbol, cash: ExactDecimal)
-  /// Shares for shares held, all of them; negative where shares are merged.
-  case bonus(Symbol, shares: ExactDecimal)
-  /// A fill whose snapshots were taken back; without an order, a corporate action that was.
-  case reversal(order: Int64?, of: Int64)
-
-  /// As the database has it.
-  package var kind: String {
-    switch self {
-    case .deposit: "deposit"
-    case .withdrawal: "withdrawal"
-    case .acceptance: "acceptance"
-    case .fill: "fill"
-    case .end: "end"
-    case .settlement: "settlement"
-    case .dividend: "dividend"
-    case .bonus: "bonus"
-    case .reversal: "reversal"
-    }
+/// What happens to an account, as the database has it.
+package struct LedgerEvent: Sendable, Hashable {
+  package enum Kind: String, Sendable {
+    case deposit, withdrawal, acceptance, fill
+    /// Cancelled, expired or replaced: what is frozen for the rest is free again.
+    case end
+    /// A trading day begins: what was bought before may be sold.
+    case settlement
+    /// Cash, or shares, for all shares held; shares are negative where they are merged.
+    case dividend, bonus
+    /// A fill whose snapshots were taken back; without an order, a corporate action that was.
+    case reversal
   }
 
-  package var orderID: Int64? {
-    switch self {
-    case .acceptance(let order), .fill(let order, _, _), .end(let order): order
-    case .reversal(let order, _): order
-    default: nil
-    }
-  }
-}
-
-extension LedgerEvent {
-  package var depositType: DepositType? {
-    if case .deposit(_, let type) = self { return type }
-    return nil
-  }
-
+  package let kind: Kind
+  package var orderID: Int64?
+  /// Of a fill.
+  package var quantity: ExactDecimal?
+  package var price: ExactDecimal?
+  package var depositType: DepositType?
   /// The posting that a reversal takes back.
-  package var refersTo: Int64? {
-    if case .reversal(_, let posting) = self { return posting }
-    return nil
+  package var refersTo: Int64?
+
+  package static func fill(order: Int64, quantity: ExactDecimal, price: ExactDecimal) -> Self {
+    Self(kind: .fill, orderID: order, quantity: quantity, price: price)
+  }
+
+  package static func reversal(order: Int64?, of posting: Int64) -> Self {
+    Self(kind: .reversal, orderID: order, refersTo: posting)
   }
 }
 
