@@ -141,6 +141,10 @@ import Testing
       problems(in: "quotes.cadence = \"1s\"\nquotes.phase = \"1s\"") == [
         "c.toml:2: quotes.phase: must be shorter than quotes.cadence"
       ])
+    #expect(
+      problems(in: "gateway.same_day_funds = [\"sh600519\"]") == [
+        "c.toml:1: gateway.same_day_funds: must be funds, such as sh518880"
+      ])
   }
 
   @Test func `overrides win over the file and are as strict`() throws {
