@@ -31,7 +31,7 @@ extension BrokerState {
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
     try beat()
-    try loadInstruments(from: table, behind: cursor.inputPlace, beat: beat)
+    try loadInstruments(from: table, firstInput: cursor.inputPlace, beat: beat)
     try beat()
     for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
       feed.recheck(symbol)
@@ -48,7 +48,7 @@ extension BrokerState {
   /// Checkpoints, and the inputs behind them: what followed is in the ledger.
   /// - Parameter place: of the first input that is in no checkpoint.
   private mutating func loadInstruments(
-    from table: BrokerTable, behind place: Int64, beat: () throws(AppStoreError) -> Void
+    from table: BrokerTable, firstInput place: Int64, beat: () throws(AppStoreError) -> Void
   ) throws(AppStoreError) {
     let checkpoints = try table.checkpoints()
     for row in checkpoints {
