@@ -59,7 +59,7 @@ package struct Parameter: Sendable {
       case .list(let countMax): Self.isList(value, countMax: countMax) { _ in true }
       case .choices(let names):
         Self.isList(value, countMax: names.count, isItem: names.contains)
-        }
+      }
     return isValid ? nil : Problem.Fault(field: name, expected: expectation, found: value)
   }
 
