@@ -83,7 +83,9 @@ actor TwoSources: Upstream {
   /// Each request is a task of its own, so one of a sweep may come here behind those that an answer
   /// to another of that sweep has led to, even to the other source within the same moment.
   private func record(_ request: Request) {
-    let ofSweep = requests.lastIndex { $0.at == request.at && $0.source == request.source }
+    let ofSweep = requests.lastIndex {
+      $0.at == request.at && $0.source == request.source && $0.isProbe == request.isProbe
+    }
     let before = ofSweep ?? requests.lastIndex { $0.at <= request.at }
     requests.insert(request, at: before.map { $0 + 1 } ?? 0)
   }
