@@ -1,3 +1,5 @@
+/// Commands of users, executed in their order: each is judged by the state it finds.
+
 import AppStore
 import Market
 import PaperTrading

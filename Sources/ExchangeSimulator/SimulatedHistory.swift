@@ -35,7 +35,7 @@ package struct SimulatedHistory: Sendable {
 
   /// The history that begins with `market`, which must not have been advanced into its day.
   /// - Parameters:
-  ///   - days: trading days in ascending order, simulated trade by trade; the market's alone if nil.
+  ///   - days: trading days in ascending order, simulated trade by trade; nil: the market's alone.
   ///   - earlierDays: those before, in ascending order, for day bars.
   ///   - earlierMinuteDays: how many of the last of those have minutes, too.
   ///   - following: what makes the days after the first.

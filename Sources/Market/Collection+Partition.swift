@@ -1,3 +1,5 @@
+/// Binary search in what is in order.
+
 extension RandomAccessCollection {
   /// The first index whose element `isBehind` holds for, as it does for all that follow, found by
   /// halving; `endIndex` where there is none.

@@ -70,7 +70,7 @@ enum HostileServer {
       try await service.value
       throw StreamsClient.Closed()
     }
-    while !gateway.memory.state.isLoaded { try await Task.sleep(for: .milliseconds(5)) }
+    while !gateway.ring.isComplete { try await Task.sleep(for: .milliseconds(5)) }
     return (service, port)
   }
 }
