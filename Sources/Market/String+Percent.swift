@@ -1,5 +1,5 @@
-/// Text as a part of a path, a query or a word: a page token ends in `=` and may hold `+` and `/`, a
-/// licence is whatever its owner typed.
+/// Text as a part of a path, a query or a word: a page token ends in `=` and may hold `+` and `/`,
+/// a licence is whatever its owner typed.
 
 extension String {
   /// Everything but RFC 3986's unreserved characters as `%XX` of its UTF-8 bytes.

@@ -15,8 +15,8 @@ package enum SinaKline {
   package static let timeframes = Set(Timeframe.allCases.filter { $0 != .afterHours })
 
   /// Asks for the newest `bars` bars of `symbol`, the forming one included.
-  /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; one of `timeframes`; 1…`barsMax`
-  ///   bars.
+  /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; one of `timeframes`;
+  ///   1…`barsMax` bars.
   static func endpoint(symbol: Symbol, timeframe: Timeframe, bars: Int) -> Endpoint {
     precondition(SinaHistory.isRequestable(symbol), "only sh, sz and bj have K-lines")
     precondition(timeframes.contains(timeframe), "Sina has no bars of \(timeframe.name)")
