@@ -128,7 +128,7 @@ package struct AlertTable: AppTable, NumberedTable {
         throw .limitReached("more than \(Self.alertsMax) alerts: delete some")
       }
       try countChange()
-      return try alert(id)
+      return try one(id)
     }
   }
 
@@ -154,7 +154,7 @@ package struct AlertTable: AppTable, NumberedTable {
       let rows = try write(Self.update, with: place(of: id) + request.parameters)
       if rows == 0 { throw .unknown(.alert, id) }
       try countChange()
-      return try alert(id)
+      return try one(id)
     }
   }
 

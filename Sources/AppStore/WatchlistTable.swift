@@ -304,7 +304,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
   private func changing<Value>(
     _ id: Int64, body: (Watchlist) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    try changing { () throws(AppStoreError) in try body(try watchlist(id)) }
+    try changing { () throws(AppStoreError) in try body(try one(id)) }
   }
 
   private func place(of id: Int64) -> [WireParameter] { [.int64(userID), .int64(id)] }
