@@ -6,17 +6,22 @@ package struct StoredState: Sendable {
   package struct InstrumentState: Sendable, Equatable {
     package var quote: Quote
     package var source: Source
+    package var name: String?
     package var receivedAt: Timestamp
     package var bookState: [UInt8]
 
-    package init(quote: Quote, source: Source, receivedAt: Timestamp, bookState: [UInt8]) {
+    package init(
+      quote: Quote, source: Source, name: String?, receivedAt: Timestamp, bookState: [UInt8]
+    ) {
       self.quote = quote
       self.source = source
+      self.name = name
       self.receivedAt = receivedAt
       self.bookState = bookState
     }
 
     package var symbol: Symbol { quote.symbol }
+    package var tradingDay: TradingDay { quote.tradingDay }
   }
 
   /// Replay the journal after it.
@@ -28,6 +33,9 @@ package struct StoredState: Sendable {
   package var bookState: [UInt8]
   /// One for each row of `quote`, by instrument id.
   package var quotes: [InstrumentState]
+  /// Of the change feed.
+  package var epoch: Int64
+  package var lastSeq: Int64
   /// Every series there is, by instrument id.
   package var instruments: [StoredInstrument] = []
   /// The last accepted list of each part.
@@ -42,12 +50,14 @@ package struct StoredState: Sendable {
 
   package init(
     position: JournalPosition, knownAt: Timestamp?, bookState: [UInt8],
-    quotes: [InstrumentState]
+    quotes: [InstrumentState], epoch: Int64, lastSeq: Int64
   ) {
     self.position = position
     self.knownAt = knownAt
     self.bookState = bookState
     self.quotes = quotes
+    self.epoch = epoch
+    self.lastSeq = lastSeq
   }
 }
 

@@ -86,7 +86,7 @@ struct QuoteTable: TableGroup {
   private static let readQuotes = Statement(
     name: "read_quotes",
     sql: """
-      select i.source, q.received_at, q.book_state, i.symbol, q.trading_day, q.quoted_at,
+      select i.source, i.name, q.received_at, q.book_state, i.symbol, q.trading_day, q.quoted_at,
         \(SnapshotColumns.list)
       from quote q
       join instrument i on i.id = q.instrument_id
@@ -104,9 +104,10 @@ struct QuoteTable: TableGroup {
 extension PostgresRow {
   /// The columns of `readQuotes`, in order.
   fileprivate mutating func storedQuote() throws(StoreError) -> StoredState.InstrumentState {
-    let source = try source()
+    let (source, name) = (try source(), try optionalText())
     let (receivedAt, bookState) = (try timestamp(), try bytes())
     return StoredState.InstrumentState(
-      quote: try quote(), source: source, receivedAt: receivedAt, bookState: bookState)
+      quote: try quote(), source: source, name: name, receivedAt: receivedAt,
+      bookState: bookState)
   }
 }

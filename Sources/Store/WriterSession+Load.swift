@@ -7,8 +7,10 @@ extension WriterSession {
   private static let readState = Statement(
     name: "read_state",
     sql: """
-      select j.position, nullif(j.known_from, '-infinity'), j.book_state, j.journal, l.term
+      select j.position, nullif(j.known_from, '-infinity'), j.book_state, f.epoch, f.last_seq,
+        j.journal, l.term
       from journal_position j
+      cross join feed_sequence f
       cross join lease l
       """)
 
@@ -30,11 +32,14 @@ extension WriterSession {
     let stored = JournalPosition(try row.int64())
     let knownAt = try row.optionalTimestamp()
     let bookState = try row.bytes()
+    let epoch = try row.int64()
+    let lastSeq = try row.int64()
     let journal = try row.text()
     let found = try row.int64()
     if found != term { throw .leaseLost(term, to: found, context: "load") }
     var state = StoredState(
-      position: stored, knownAt: knownAt, bookState: bookState, quotes: try quotes.stored())
+      position: stored, knownAt: knownAt, bookState: bookState, quotes: try quotes.stored(),
+      epoch: epoch, lastSeq: lastSeq)
     state.journal = journal
     try reference.read(into: &state)
     try connection.execute("commit", context: "load")

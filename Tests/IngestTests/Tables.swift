@@ -90,8 +90,10 @@ struct Tables: Sendable, Equatable {
       position: position, knownAt: knownAt, bookState: bookState,
       quotes: quotes.values.map { row in
         StoredState.InstrumentState(
-          quote: row.quote, source: .live, receivedAt: row.receivedAt, bookState: row.bookState)
-      })
+          quote: row.quote, source: .live, name: names[row.quote.symbol],
+          receivedAt: row.receivedAt, bookState: row.bookState)
+      },
+      epoch: 1, lastSeq: 0)
     state.serving = Array(serving.suffix(1))
     return state
   }

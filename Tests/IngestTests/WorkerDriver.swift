@@ -154,7 +154,7 @@ struct WorkerDriver {
   var stored: StoredState {
     var stored = StoredState(
       position: JournalPosition(position), knownAt: now, bookState: pipeline.sharedState,
-      quotes: [])
+      quotes: [], epoch: 1, lastSeq: 0)
     tables.complete(&stored)
     return stored
   }

@@ -30,10 +30,12 @@ import Testing
     #expect(state.position == last.position, "seed \(seed)")
     #expect(state.knownAt == last.knownAt, "seed \(seed)")
     #expect(state.bookState == last.bookState, "seed \(seed)")
+    #expect(state.lastSeq == 40, "seed \(seed)")
     #expect(Set(state.quotes.map(\.symbol)) == Set(expected.keys), "seed \(seed)")
     for stored in state.quotes {
       let row = try #require(expected[stored.symbol])
       #expect(stored.bookState == row.bookState, "seed \(seed)")
+      #expect(stored.name == row.name, "seed \(seed)")
       #expect(stored.quote == row.quote, "seed \(seed)")
       #expect(stored.receivedAt == row.receivedAt, "seed \(seed)")
     }
