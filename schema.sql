@@ -1906,6 +1906,7 @@ begin
         select u.edge
         from trading_sessions(place, market_hours.day) h
         cross join unnest(array[h.opens, h.closes]) u (edge)
+        order by 1
       ),
       case
         when place.every_minute then
@@ -2193,7 +2194,8 @@ comment on function stored_days is 'All dates of the months that have a partitio
 
 -- The roll-up. The view rolled_candles has it over the table, for many series at once, the function
 -- series_rolled for one, over its candles as they were known at a time, or adjusted. In the text
--- {length, from, to} are the candles of series i opened in [from, to).
+-- {length, from, to} are the candles of series i opened in [from, to); {raw …} the same where no
+-- price is read, so that none is adjusted; {known} is whether the day has minutes.
 
 do $rolled$
 declare
@@ -2241,7 +2243,7 @@ left join lateral (
   from (
     select 1
     where not m.every_minute
-      and exists (select from {1, e.from_ts, e.to_ts} c)
+      and exists (select from {raw 1, e.from_ts, e.to_ts} c)
     offset 0
   ) known
   cross join lateral {last} c
@@ -2265,7 +2267,7 @@ cross join lateral (
           else holds_minutes(
             b.parts - (
               select count(*)
-              from {1, b.opened_at, b.closed_at} c
+              from {raw 1, b.opened_at, b.closed_at} c
               where c.opened_at = any (e.silent)),
             b.opened_at, b.closed_at, e.silent)
         end as is_whole
@@ -2315,7 +2317,7 @@ cross join lateral (
   where w.is_whole
     or not exists (
       select
-      from {t.length, w.opened_at, w.closed_at} r
+      from {raw t.length, w.opened_at, w.closed_at} r
       where r.closed_at = w.closed_at)
   union all
   -- The bar of its source, where no minute is known or one is missing.
@@ -2345,7 +2347,8 @@ cross join lateral (
         hours_bucket(t.span, e.edges, k.opened_at, width_bucket(k.opened_at, e.edges)) as bucket
       from (
         select c.opened_at, false as forming
-        from {1, r.first_bucket, r.last_bucket + t.span} c
+        from {raw 1, r.first_bucket, r.last_bucket + t.span} c
+        where {known}
         union all
         select q.candle_opened_at, true
         where l.live
@@ -2417,9 +2420,17 @@ begin
           ) t (length, span)
           cross join (select forming) l (live)
           cross join lateral market_hours(place, d.day) e
+          cross join lateral (
+            select exists (
+              select from series_rows(i.id, 1::smallint, e.from_ts, e.to_ts, as_of))
+          ) known (minutes)
     $head$
     || regexp_replace(
-      replace(day, '{last}', '(select newest.closed_at)'),
+      regexp_replace(
+        replace(
+          replace(day, '{last}', '(select newest.closed_at)'), '{known}', 'known.minutes'),
+        '\{raw ([^,{}]+), ([^,{}]+), ([^{}]+)\}',
+        'series_rows(i.id, (\1)::smallint, \2, \3, as_of)', 'g'),
       '\{([^,{}]+), ([^,{}]+), ([^{}]+)\}',
       'series_adjusted(i.id, (\1)::smallint, \2, \3, as_of, factor_kind, stands_on)', 'g')
     || $tail$
@@ -2540,7 +2551,7 @@ begin
     cross join lateral market_hours(m, d.day) e
     $view$
     || regexp_replace(
-      replace(day, '{last}', $last$(
+      replace(replace(replace(day, '{raw ', '{'), '{known}', 'true'), '{last}', $last$(
         select c.closed_at
         from candle c
         where c.instrument_id = i.id

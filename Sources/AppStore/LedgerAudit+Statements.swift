@@ -20,7 +20,15 @@ extension LedgerAudit {
   private static let queries: [(Invariant, String)] = [
     (.booked, booked), (.daily, daily), (.position, position), (.frozen, frozen),
     (.settled, settled), (.ordered, ordered), (.cash, cash), (.answered, answered),
+    (.sequence, sequence),
   ]
+
+  private static let sequence = """
+    select account_id, min(sequence), max(sequence), count(*)
+    from posting
+    group by account_id
+    having max(sequence) <> count(*)
+    """
 
   private static let booked = """
     select account_id, unit, kind, b.balance, e.total

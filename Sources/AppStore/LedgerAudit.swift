@@ -20,6 +20,7 @@ package struct LedgerAudit {
     case ordered = "I7: an order filled what its fills say, at its limit or better"
     case cash = "I8: cash is paid in less paid out, bought, sold, fees and income"
     case answered = "I10: a key is one command with one outcome"
+    case sequence = "postings are numbered without a gap"
   }
 
   package struct Finding: Sendable, Hashable, CustomStringConvertible {

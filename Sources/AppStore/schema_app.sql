@@ -28,11 +28,11 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 8 then
+  if found > 9 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 8', found);
-  elsif found < 8 then
+      message = format('the database has candled_app schema version %s, newer than 9', found);
+  elsif found < 9 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
@@ -714,10 +714,10 @@ as $function$
 begin
   raise exception using
     errcode = 'restrict_violation',
-    message = format('rows of "%s" are never changed or deleted', tg_table_name);
+    message = format('this row of "%s" is not changed or deleted: "%s"', tg_table_name, tg_name);
 end
 $function$;
-comment on function refuse_change is 'Tables that only grow.';
+comment on function refuse_change is 'Refuses what its trigger is for.';
 
 create or replace function book_entries()
 returns trigger
@@ -982,6 +982,16 @@ create or replace trigger corporate_action_is_constant
 before update on corporate_action
 for each row
 execute function require_same('withdrawn_at', 'booked_on', 'reversed_on', 'failed_in');
+
+create or replace trigger corporate_action_happens_once
+before update on corporate_action
+for each row
+when (
+  old.withdrawn_at is not null and old.withdrawn_at is distinct from new.withdrawn_at
+  or old.booked_on is not null and old.booked_on is distinct from new.booked_on
+  or old.reversed_on is not null and old.reversed_on is distinct from new.reversed_on
+)
+execute function refuse_change();
 
 create or replace trigger fill_is_within_limit
 after insert on fill
@@ -1539,11 +1549,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 8;
+where version < 9;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  8,
+  9,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

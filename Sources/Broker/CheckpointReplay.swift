@@ -1,3 +1,5 @@
+/// What `verify` asks of the checkpoints of a day.
+
 import AppStore
 import Market
 import PaperTrading

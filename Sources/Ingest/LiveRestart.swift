@@ -148,7 +148,10 @@ extension Engine {
     else { return nil }
     let response = Pipeline.classify(entry, rules: pipeline.rules).response
     if case .quotes(.ok) = response { return nil }
-    return response
+    // Nothing is retried or searched for while the journal takes no responses.
+    let outcome = WorkerResponse(response: response).outcome
+    let isCoolDown = [.banned, .unauthorised, .throttled].contains(outcome)
+    return status.journal.fault == nil || isCoolDown ? response : nil
   }
 
   func record(_ coolDown: CoolDown, of place: Int) {

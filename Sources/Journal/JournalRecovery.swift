@@ -81,16 +81,16 @@ package struct JournalRecovery: Sendable, Hashable {
     let file = Descriptor(try checked("open \(path)") { open(path, O_RDWR | O_CLOEXEC) })
     tornBytes = segment.bytes - offset
     tornPath = path
-    _ = try checked("truncate a torn entry") {
+    _ = try checked("truncate a torn entry of \(path)") {
       ftruncate(file.number, off_t(offset))
     }
     guard offset == 0 else { return }
     let header = SegmentHeader(firstSequence: segment.first).encoded
-    let written = try checked("write a segment header") {
+    let written = try checked("write the header of \(path)") {
       pwrite(file.number, header, header.count, 0)
     }
     guard written == header.count else {
-      throw .systemCall("write a segment header", number: ENOSPC)
+      throw .systemCall("write the header of \(path)", number: ENOSPC)
     }
   }
 

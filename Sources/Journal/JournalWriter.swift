@@ -194,8 +194,9 @@ package final class JournalWriter {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let count = uninterrupted { systemWrite(segment.file, rest, off_t(segment.bytes) + done) }
       if count <= 0 {
+        let number = count == 0 ? ENOSPC : errno
         let error = JournalError.systemCall(
-          "append to the journal", number: count == 0 ? ENOSPC : errno)
+          "append to the journal's segment \(segment.name)", number: number)
         _ = ftruncate(segment.file, off_t(segment.bytes))
         return .failure(error)
       }

@@ -117,7 +117,7 @@ final class SegmentScanner {
     payloadBytes = 0
     while payloadBytes < count {
       let done = payloadBytes
-      let got = try checked("read") {
+      let got = try checked("read segment \(segment.name)") {
         payload.withUnsafeMutableBytes {
           pread(file.number, $0.baseAddress.map { $0 + done }, count - done, off_t(start) + done)
         }
@@ -148,10 +148,11 @@ final class SegmentScanner {
   private func nextData(from start: Int64) throws(JournalError) -> Int64? {
     let found = uninterrupted { lseek(file.number, off_t(start), clinux_seek_data) }
     if found >= 0 { return Int64(found) }
-    if errno == ENXIO { return nil }
+    let number = errno
+    if number == ENXIO { return nil }
     // A file system that does not know: all of it is data.
-    guard errno == EINVAL || errno == EOPNOTSUPP else {
-      throw .systemCall("read", number: errno)
+    guard number == EINVAL || number == EOPNOTSUPP else {
+      throw .systemCall("read segment \(segment.name)", number: number)
     }
     return start
   }

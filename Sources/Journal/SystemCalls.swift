@@ -12,11 +12,12 @@ func uninterrupted<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
 
 /// `doing` completes the sentence "Cannot …".
 func checked<Result: FixedWidthInteger>(
-  _ doing: String, call: () -> Result
+  _ doing: @autoclosure () -> String, call: () -> Result
 ) throws(JournalError) -> Result {
   let result = uninterrupted(call)
-  guard result >= 0 else { throw .systemCall(doing, number: errno) }
-  return result
+  guard result < 0 else { return result }
+  let number = errno
+  throw .systemCall(doing(), number: number)
 }
 
 extension JournalError {

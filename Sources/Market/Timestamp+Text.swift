@@ -19,6 +19,12 @@ extension Timestamp {
   /// Reads the whole of `text`, as `init(rfc3339:)` does its bytes.
   package init?(rfc3339 text: some StringProtocol) {
     var copy = String(text)
+    // What people write is taken exactly or not at all.
+    if let point = copy.utf8.firstIndex(of: UInt8(ascii: ".")),
+      copy.utf8[point...].dropFirst().prefix(while: { (48...57).contains($0) }).count > 6
+    {
+      return nil
+    }
     guard let moment = copy.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else {
       return nil
     }

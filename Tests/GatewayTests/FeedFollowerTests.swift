@@ -147,9 +147,11 @@ import Testing
       url: fixture.database.url, memory: MarketMemory(), ring: FeedRing(), sinks: [],
       log: quietLog, pool: fixture.pool)
     let log = try await follower.log(through: snapshot, on: fixture.pool)
-    #expect(log?.isComplete == true)
+    #expect(log.isComplete)
     try fixture.database.execute("update candled.feed_sequence set epoch = epoch + 1")
-    #expect(try await follower.log(through: snapshot, on: fixture.pool) == nil)
+    await #expect(throws: StoreError.self) {
+      try await follower.log(through: snapshot, on: fixture.pool)
+    }
   }
 
   @Test("while PostgreSQL is away quotes go on, stale; when it is back nothing is missing")

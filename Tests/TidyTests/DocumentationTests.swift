@@ -61,7 +61,7 @@ import Testing
       try CommandTree.leaves().map { leaf in
         leaf.path.split(separator: " ").prefix(2).joined(separator: " ")
       })
-    let named = texts.matches(of: /(?:`|\n\$ |\$ |sudo )(candled(?:-gateway)? [a-z-]+)/)
+    let named = texts.matches(of: /(?:`|\n\$ |\$ |sudo )(candled(?:-gateway)? [a-z][a-z-]*)/)
       .map { String($0.output.1) }
     #expect(named.count > 10)
     #expect(named.filter { !known.contains($0) }.isEmpty)

@@ -109,10 +109,10 @@ package struct LedgerCanaries: Sendable {
       names: "permission denied for table book"),
     Refusal(
       name: "I2 an entry changed by its owner", sql: "update entry set amount = amount + 1",
-      names: "rows of \"entry\" are never", isOwners: true),
+      names: "this row of \"entry\" is not", isOwners: true),
     Refusal(
       name: "I2 a posting deleted by its owner", sql: "delete from posting",
-      names: "rows of \"posting\" are never", isOwners: true),
+      names: "this row of \"posting\" is not", isOwners: true),
     Refusal(
       name: "I3 an overdraw",
       sql: posting + "; "
@@ -142,7 +142,7 @@ package struct LedgerCanaries: Sendable {
     Refusal(
       name: "I10 an outcome that changes",
       sql: "update command set outcome = 'refused' where outcome = 'done'",
-      names: "rows of \"command\" are never"),
+      names: "command_is_answered_once"),
     Refusal(
       name: "I10 a command that is two orders",
       sql: """
@@ -247,6 +247,10 @@ package struct LedgerCanaries: Sendable {
     Found(
       invariant: .answered,
       sql: "update command set body = body || ' ' where id = (select min(id) from command)"),
+    Found(
+      invariant: .sequence,
+      sql: "update posting set sequence = sequence + 1 where account_id = 1 and sequence = "
+        + "(select max(sequence) from posting where account_id = 1)"),
   ]
 }
 

@@ -76,6 +76,10 @@ package struct SourceCheck: Sendable {
     case .candles(let page): verdicts[place] = verdict(on: page, at: receivedAt)
     case .list(let list): verdicts[place] = verdict(on: list)
     case .calendar(let days): verdicts[place] = verdict(on: days, at: receivedAt)
+    case .unknownFactors: verdicts[place] = .broken("no factors")
+    case .factors(let factors) where factors.isEmpty: verdicts[place] = .broken("no factors")
+    case .sessions(let sessions) where sessions.isEmpty:
+      verdicts[place] = .broken("no sessions")
     default: verdicts[place] = .holds(refusals: nil)
     }
   }
@@ -140,6 +144,7 @@ extension SourceCheck {
     if let sample = source.lists?.sampleRows, !sample.isEmpty, list.rows.map(\.symbol) == sample {
       return .broken("the key is a sample: it gets the same rows for any request")
     }
+    if list.rows.isEmpty, list.refused.isEmpty { return .broken("no rows") }
     return Self.verdict(
       refused: list.refused.map(\.detail), of: list.rows.count + list.refused.count)
   }

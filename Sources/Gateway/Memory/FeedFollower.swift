@@ -29,6 +29,8 @@ package final class FeedFollower: Sendable {
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
   private static let retryMillisecondsMax = 250
+  /// One second apart.
+  private static let logFailuresMax = 60
   /// Of the log that is read at once: a minute of the market.
   private static let candlesMax = 6_000
 
@@ -52,7 +54,7 @@ package final class FeedFollower: Sendable {
     while !Task.isCancelled {
       do throws(StoreError) {
         let client = try await CandledClient.connect(url)
-        guard let snapshot = try await load(from: client) else { continue }
+        let snapshot = try await load(from: client)
         failures = 0
         try await follow(client, after: snapshot)
       } catch {
@@ -65,14 +67,12 @@ package final class FeedFollower: Sendable {
     }
   }
 
-  /// - Returns: nil where the log is not that of the snapshot any more.
-  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot? {
+  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     try await readDirectory()
     if memory.state.isLoaded {
-      guard let log = try await log(through: snapshot, on: pool) else { return nil }
-      publish(snapshot, log: log)
+      publish(snapshot, log: try await log(through: snapshot, on: pool))
     } else {
       let empty = FeedRing(bytesMax: ring.bytesMax)
       empty.reset(epoch: snapshot.epoch, seq: snapshot.seq, lacksPast: true)
@@ -83,23 +83,27 @@ package final class FeedFollower: Sendable {
     return snapshot
   }
 
-  /// Beside the feed, until it succeeds or all is read again; on a connection of its own, for the
-  /// feed's must not wait.
+  /// Beside the feed, until it succeeds, all is read again, or streams have waited long enough; on
+  /// a connection of its own, for the feed's must not wait.
   private func readLog(through snapshot: FeedSnapshot) async {
     let pool = QueryPool(url: url, connections: 1, log: log)
-    var isFirst = true
+    var failures = 0
     while !Task.isCancelled, !ring.isComplete {
       do throws(StoreError) {
-        if let older = try await log(through: snapshot, on: pool) {
-          return ring.prepend(older, through: snapshot.seq)
-        }
+        return ring.prepend(try await log(through: snapshot, on: pool), through: snapshot.seq)
       } catch {
-        if isFirst {
+        failures += 1
+        if failures == 1 {
           log.warning(
-            "the last minutes' log cannot be read: streams are refused with 503 until it can",
+            "the last minutes' log cannot be read: streams are refused with 503 for a minute",
             metadata: ["error": "\(error)"])
         }
-        isFirst = false
+        if failures == Self.logFailuresMax {
+          log.warning(
+            "streams are served without the last minutes' log: apps that come back load anew",
+            metadata: ["error": "\(error)"])
+          return ring.prepend(FeedRing(), through: 0)
+        }
         try? await Task.sleep(for: .seconds(1))
       }
     }
@@ -152,10 +156,11 @@ package final class FeedFollower: Sendable {
   }
 
   /// The log of the last minutes, as far as a snapshot reaches.
-  /// - Returns: nil if the database was restored since, or a part was deleted meanwhile.
+  /// - Throws: `transient`, too, if the database was restored since, a part was deleted meanwhile,
+  ///   or another server answers.
   func log(
     through snapshot: FeedSnapshot, on pool: QueryPool
-  ) async throws(StoreError) -> FeedRing? {
+  ) async throws(StoreError) -> FeedRing {
     let recent = FeedRing(bytesMax: ring.bytesMax)
     var seq = try await pool.run { (reader) throws(StoreError) in
       try reader.seq(committedSecondsAgo: FeedRing.secondsMax, rowsMax: recent.messagesMax)
@@ -164,14 +169,17 @@ package final class FeedFollower: Sendable {
     while seq < snapshot.seq {
       let after = seq
       let batch = try await pool.run { (reader) throws(StoreError) in
-        try reader.changes(after: after, candlesMax: Self.candlesMax)
+        let batch = try reader.changes(after: after, candlesMax: Self.candlesMax)
+        guard batch.epoch == snapshot.epoch, batch.skipped == nil, !batch.changes.isEmpty else {
+          throw StoreError(
+            .transient, message: "the log is not that of the snapshot", context: "follow")
+        }
+        return batch
       }
-      guard batch.epoch == snapshot.epoch, batch.skipped == nil, let last = batch.changes.last
-      else { return nil }
       for change in batch.changes where change.seq <= snapshot.seq {
         recent.append(assembler.withLock { $0.log(of: change, epoch: snapshot.epoch) })
       }
-      seq = last.seq
+      seq = batch.changes.last?.seq ?? snapshot.seq
     }
     return recent
   }

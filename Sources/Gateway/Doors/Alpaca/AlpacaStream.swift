@@ -23,6 +23,8 @@ final class AlpacaStream: StreamDoor {
   }
 
   private static let feedLengthMax = 16
+  /// Quotes, minutes and days of a mainland market; more are made anew.
+  private static let translationsMax = 3 * 5_400
 
   init(market: @escaping @Sendable () -> MarketState) { self.market = market }
 
@@ -68,7 +70,12 @@ final class AlpacaStream: StreamDoor {
       return known.translation
     }
     let made = make()
-    translations.withLock { $0[translated] = Known(json: json, translation: made) }
+    translations.withLock { translations in
+      if translations[translated] == nil, translations.count >= Self.translationsMax {
+        translations.removeAll()
+      }
+      translations[translated] = Known(json: json, translation: made)
+    }
     return made
   }
 }
