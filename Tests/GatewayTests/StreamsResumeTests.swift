@@ -124,19 +124,32 @@ import Testing
     }
   }
 
-  @Test("while the log of the last minutes is read no stream is opened")
+  @Test("while the log of the last minutes is read, who resumes from before is sent away")
   func logIsRead() async throws {
     let ring = FeedRing()
     let source = StreamsMarket(count: 1, log: ring)
     ring.reset(epoch: source.current.epoch, seq: source.current.seq, lacksPast: true)
     try await StreamsServer.run(source) { port, _ in
-      let early = try StreamsClient(port: port)
-      #expect(try early.upgrade().hasPrefix("HTTP/1.1 503"))
+      func last(after seq: Int64?) throws -> StreamsClient.Frame {
+        let client = try StreamsClient(port: port)
+        _ = try client.upgrade()
+        client.send(
+          StreamsFollower.subscription(candles: [0], after: seq.map { (7, $0) }))
+        _ = try client.message("welcome")
+        return try client.frame()
+      }
+      func isText(_ frame: StreamsClient.Frame, _ text: String) -> Bool {
+        if case .text(let found) = frame { found.contains(text) } else { false }
+      }
+      let early = try last(after: 0)
+      #expect(early == .close(code: 1013))
+      let (new, knowing) = (try last(after: nil), try last(after: 1))
+      #expect(isText(new, "subscribed") && isText(knowing, #""recovered":true"#))
       let log = FeedRing()
       log.reset(epoch: source.current.epoch, seq: 0)
       ring.prepend(log, through: source.current.seq)
-      let one = try StreamsClient(port: port)
-      #expect(try one.upgrade().hasPrefix("HTTP/1.1 101"))
+      let late = try last(after: 0)
+      #expect(isText(late, "subscribed"))
     }
   }
 

@@ -5,7 +5,7 @@
 ///
 /// With a snapshot it reads the log of the last minutes: clients that were cut off by a restart of
 /// the gateway go on from there. Behind the first snapshot that is done while the feed is followed:
-/// quotes do not wait for it, streams do.
+/// quotes do not wait for it, only who comes back does.
 ///
 /// A lost connection stops nothing: the last state goes on, marked stale.
 
@@ -83,8 +83,8 @@ package final class FeedFollower: Sendable {
     return snapshot
   }
 
-  /// Beside the feed, until it succeeds, all is read again, or streams have waited long enough; on
-  /// a connection of its own, for the feed's must not wait.
+  /// Beside the feed, until it succeeds, all is read again, or apps have waited long enough; on a
+  /// connection of its own, for the feed's must not wait.
   private func readLog(through snapshot: FeedSnapshot) async {
     let pool = QueryPool(url: url, connections: 1, log: log)
     var failures = 0
@@ -95,12 +95,12 @@ package final class FeedFollower: Sendable {
         failures += 1
         if failures == 1 {
           log.warning(
-            "the last minutes' log cannot be read: streams are refused with 503 for a minute",
+            "the last minutes' log cannot be read: apps that come back are sent away meanwhile",
             metadata: ["error": "\(error)"])
         }
         if failures == Self.logFailuresMax {
           log.warning(
-            "streams are served without the last minutes' log: apps that come back load anew",
+            "the last minutes' log was not read: apps that come back load everything anew",
             metadata: ["error": "\(error)"])
           return ring.prepend(FeedRing(), through: 0)
         }

@@ -122,6 +122,12 @@ extension Follower {
       reply(.failed(id: request.id, .marketRequired))
       return []
     }
+    let resumption = request.after.map { Resumption(from: $0, for: wanted.logs, in: market) }
+    if resumption?.failure == .pastHorizon, !market.hasLog {
+      // What it missed is being read: nobody need load anew.
+      close(.tryAgainLater)
+      return []
+    }
     if !wanted.ofUser.isEmpty {
       guard outbox.isAllowed else {
         reply(.failed(id: request.id, .accountRequired))
@@ -140,7 +146,6 @@ extension Follower {
     if let every = wanted.everyMilliseconds { lag.everyMilliseconds = every }
     var answer = FollowerOutput.Subscribed(
       id: request.id, channels: wanted.channels, unknown: wanted.unknown, to: market.seq)
-    let resumption = request.after.map { Resumption(from: $0, for: wanted.logs, in: market) }
     if !wanted.ofUser.isEmpty { (answer.number, answer.epoch) = (outbox.sent, outbox.epoch) }
     answer.isRecovered = resumption.map { $0.failure == nil }
     answer.from = resumption.flatMap { $0.failure == nil ? $0.seq : nil }

@@ -39,13 +39,12 @@ final class StreamLoop {
     market = StreamMarket(services.source)
   }
 
-  /// Takes the first state that was read, if it is there. Until then, and until the log behind it
-  /// was read, there are no followers: whoever comes back would be told to load anew.
+  /// Takes the first state that was read, if it is there. Until then there are no followers.
   /// - Returns: whether there is something to follow.
   @discardableResult
   func load() -> Bool {
     if market.epoch == 0 { market = StreamMarket(services.source) }
-    return market.epoch != 0 && services.source.hasLog
+    return market.epoch != 0
   }
 
   // MARK: Followers

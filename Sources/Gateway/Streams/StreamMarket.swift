@@ -69,6 +69,9 @@ final class StreamMarket {
     place.index < stocks.count ? stocks[place.index] : nil
   }
 
+  /// Whether there is no more log than what `log(after:)` has.
+  var hasLog: Bool { source.hasLog }
+
   /// Commits with log messages behind `after`, oldest first; nil if some are no longer kept.
   func log(after: Int64) -> [LogPage]? {
     if after >= seq { return [] }
