@@ -55,8 +55,10 @@ class Alerts(browser.PageTest):
         self.wait("return document.querySelector('.news li.unread')", seconds=60)
         self.click(".alerts .card-head button:not(.primary)")
         self.wait("return document.querySelector('.news li:not(.unread)')")
-        self.wait("return document.querySelector('.top .count').hidden"
-                  " && document.querySelector('.alerts .card-head button:not(.primary)').hidden")
+        # What orders of other tests have sent since is read with the next click.
+        self.wait("const all = document.querySelector('.alerts .card-head button:not(.primary)');"
+                  "if (!all.hidden) all.click();"
+                  "return all.hidden && document.querySelector('.top .count').hidden")
 
     def test_an_alert_that_waits_is_removed(self):
         self.make("above", "99999")
