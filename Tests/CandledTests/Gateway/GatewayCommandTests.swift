@@ -109,7 +109,7 @@ import Testing
     #expect(try ask("schema", "apply").status == 0)
     let same = try ask("schema", "check", "--json")
     #expect(same.status == 0, "\(same.output) \(same.errors)")
-    #expect(try Parsed.object(same.output)["version"] as? Int == 8)
+    #expect(try Parsed.object(same.output)["version"] as? Int == 9)
     // Nobody could use it.
     let closed = try ask("check")
     #expect(closed.status == 78 && closed.output.contains("candled-gateway token create"))
