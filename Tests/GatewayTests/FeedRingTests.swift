@@ -49,6 +49,19 @@ import Testing
     #expect(seqs(ring.updates(after: 100, epoch: 7)) == Array(101...110))
   }
 
+  @Test("a ring is complete once the past was put before it, or was given up")
+  func complete() {
+    for ends in [{ $0.prepend(FeedRing(), through: 0) }, { $0.giveUpPast() }]
+      as [(FeedRing) -> Void]
+    {
+      let ring = FeedRing()
+      ring.reset(epoch: 7, seq: 105, lacksPast: true)
+      #expect(!ring.isComplete)
+      ends(ring)
+      #expect(ring.isComplete && seqs(ring.updates(after: 104, epoch: 7)) == nil)
+    }
+  }
+
   @Test("another life of the database is not mixed with this one", arguments: [(6, 105), (7, 111)])
   func anotherDatabase(epoch: Int64, seq: Int64) {
     let ring = FeedRing()

@@ -102,7 +102,7 @@ package final class FeedFollower: Sendable {
           log.warning(
             "the last minutes' log was not read: apps that come back load everything anew",
             metadata: ["error": "\(error)"])
-          return ring.prepend(FeedRing(), through: 0)
+          return ring.giveUpPast()
         }
         try? await Task.sleep(for: .seconds(1))
       }

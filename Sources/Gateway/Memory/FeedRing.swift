@@ -105,6 +105,9 @@ package final class FeedRing: Sendable {
     }
   }
 
+  /// What came before is not put before any more.
+  func giveUpPast() { contents.withLock { $0.lacksPast = false } }
+
   package func updates(after seq: Int64, epoch: Int64) -> Reading {
     contents.withLock { contents in
       if epoch != contents.epoch || seq > contents.last { return .anotherDatabase }

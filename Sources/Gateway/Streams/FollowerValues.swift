@@ -21,7 +21,8 @@ enum StreamClose: UInt16, Sendable {
     case .unsupportedData: "text where messages are binary, or the other way round"
     case .invalidText: "text is not UTF-8"
     case .messageTooLarge: "message too large"
-    case .tryAgainLater: "try again later: too many requests, or the database cannot be reached"
+    case .tryAgainLater:
+      "try again later: too many requests, no database, or the last minutes are being read"
     case .authenticationTimeout: "not authenticated within 10 seconds"
     case .forbidden: "forbidden"
     case .tooSlow: "no progress for 30 seconds"
