@@ -100,7 +100,7 @@ let package = Package(
     module("Operations", ["Market", "Platform", "Feeds", log, toml]),
     module("HTTPServing", ["Operations"] + nio),
     .target(
-      name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
+      name: "ExchangeSimulator", dependencies: ["Market", "Platform"],
       swiftSettings: quick),
     module("CandledClient", ["Market", "Postgres", "Reader"]),
     // What apps keep in the database beside the candles: tokens, watchlists, preferences, and the
@@ -180,8 +180,8 @@ let package = Package(
     .executableTarget(
       name: "candled-demo",
       dependencies: [
-        "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Commits", "Store",
-        "Operations", "Ingest", "History", "ExchangeSimulator", "TerminalView", "DemoView",
+        "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Postgres", "Commits",
+        "Store", "Operations", "Ingest", "History", "ExchangeSimulator", "TerminalView", "DemoView",
         "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),
@@ -201,7 +201,7 @@ let package = Package(
     .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     // The simulated exchange as tests need it: all upstreams, keys and quotas, faults on order.
     .target(
-      name: "TestExchange", dependencies: ["Market", "ExchangeSimulator", "CLinux"],
+      name: "TestExchange", dependencies: ["Market", "ExchangeSimulator", "Platform", "CLinux"],
       path: "Tests/TestExchange", swiftSettings: quick),
     // What a simulated day must have become: the judges of whoever watched it.
     .target(

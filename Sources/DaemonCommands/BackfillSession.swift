@@ -26,6 +26,7 @@ package final class BackfillSession {
   /// requests are paced for a real host.
   private let clock: EngineClock
   private let writer: HistoryWriter
+  private let upstream: (any Upstream)?
   /// The private cluster, if this command had to start it.
   private var startedServer: EmbeddedServer?
   private var url = ""
@@ -34,9 +35,11 @@ package final class BackfillSession {
   private var calendar = TradingCalendar.shanghai
 
   /// Root becomes the owner of the state directory.
+  /// - Parameter upstream: who answers in the place of the source's hosts.
   /// - Throws: a configuration whose keys cannot be read, `FolderOwner`'s failure.
-  package init(_ settings: Settings) throws {
+  package init(_ settings: Settings, upstream: (any Upstream)? = nil) throws {
     self.settings = settings
+    self.upstream = upstream
     let credentials = try SourceCredentials(settings)
     let mask = SecretMask()
     settings.register(in: mask)
@@ -190,8 +193,10 @@ package final class BackfillSession {
   ) async throws -> BackfillProgress {
     let client = try HTTPClient()
     defer { client.shutdown() }
-    let upstream = HTTPUpstream(
-      client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials)
+    let upstream =
+      try upstream
+      ?? HTTPUpstream(
+        client: client, hosts: HTTPUpstream.hosts(settings), credentials: credentials)
     let backfill = Backfill(
       BackfillParts(
         upstream: upstream,

@@ -120,7 +120,7 @@ package struct ResponseTicket: Sendable, Hashable {
 
 /// Who watches which day.
 ///
-/// Not safe for several threads at once: `ExchangeServer` holds its lock around it.
+/// Not safe for several threads at once.
 package final class DayObservers {
   /// Who is to watch the day of a market that is about to begin; nil if nobody.
   package typealias Choice = (SimulatedMarket) -> (any DayObserver)?

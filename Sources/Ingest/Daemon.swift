@@ -23,6 +23,8 @@ package struct Daemon: Sendable {
   let clock: EngineClock
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
+  /// Who answers in the place of the sources' hosts; nil in production.
+  private let upstream: (any Upstream)?
   /// Call it to let `run` drain and return, at any time.
   package let stop = Latch<Void>()
   /// The engine's bounds; what is configured is added to them.
@@ -34,20 +36,23 @@ package struct Daemon: Sendable {
 
   /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
   package init(
-    settings: Settings, clock: EngineClock? = nil, state: DaemonState = DaemonState(), log: Logger
+    settings: Settings, clock: EngineClock? = nil, upstream: (any Upstream)? = nil,
+    state: DaemonState = DaemonState(), log: Logger
   ) throws {
     let configuration = ValidatedConfiguration(settings)
     if let fault = configuration.fault { throw fault }
-    self.init(configuration: configuration, clock: clock, state: state, log: log)
+    self.init(
+      configuration: configuration, clock: clock, upstream: upstream, state: state, log: log)
   }
 
   /// The daemon of a configuration without a problem.
   package init(
     configuration: ValidatedConfiguration, clock: EngineClock? = nil,
-    state: DaemonState = DaemonState(), log: Logger
+    upstream: (any Upstream)? = nil, state: DaemonState = DaemonState(), log: Logger
   ) {
     inForce = Locked(configuration)
     self.state = state
+    self.upstream = upstream
     self.log = log
     let clock = clock ?? EngineClock(configuration.settings)
     self.clock = clock
@@ -119,9 +124,10 @@ package struct Daemon: Sendable {
       clock: clock,
       workers: SourceWorkers(
         workerConfiguration,
-        upstream: HTTPUpstream(
-          client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials,
-          speed: clock.speed)),
+        upstream: try upstream
+          ?? HTTPUpstream(
+            client: client, hosts: HTTPUpstream.hosts(settings), credentials: credentials,
+            speed: clock.speed)),
       store: writer, journal: journal, journalDirectory: settings.journalPath, log: log,
       heartbeat: heartbeat)
     warn(of: pipeline.calendar)

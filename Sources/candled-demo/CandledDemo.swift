@@ -21,9 +21,8 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Run a simulated market day into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, a simulated exchange on loopback with the protocols of the \
-      sources it polls, and the whole daemon between them, faster than a real day. It needs no \
-      network and no keys. The days behind it are filled in first, as `candled backfill` does \
+      Starts a private PostgreSQL, a simulated exchange with the formats of the sources it polls, \
+      and the daemon between them, faster than a real day. It needs no network and no keys. The days behind it are filled in first, as `candled backfill` does \
       it: day candles and factors of all of them, minutes of the last five; with a dividend, a \
       split, a suspension, a listing and a delisting among them. Then the day begins, with the \
       bars of New York's last session; after the close, K-lines confirm its minutes. It ends \
@@ -139,18 +138,17 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     let market = SimulatedMarket(
       seed: seed, day: day, instruments: instruments, previousDay: past.days.last)
     let time = Locked(EngineClock.stepped(start: past.now))
-    let exchange = try ExchangeServer(
+    let exchange = MemoryUpstream(
       history: SimulatedHistory(
         market, earlierDays: past.days, earlierMinuteDays: DemoPast.minuteDaysMax),
-      protocols: DemoUpstream.all.flatMap(\.protocols),
       clock: speed == 0 ? .request : .function { time.withLock { $0.now } })
-    defer { exchange.stop() }
-    let world = World(url: exchange.url, symbols: market.symbols, folder: folder)
+    let world = World(exchange: exchange, symbols: market.symbols, folder: folder)
     // In silence but for what fails.
     let session = try BackfillSession(
       settings(
         in: world,
-        adding: "clock.mode=scaled", "clock.start=\(past.now)", "log.level=error"))
+        adding: "clock.mode=scaled", "clock.start=\(past.now)", "log.level=error"),
+      upstream: exchange)
     if folder.isKept {
       _ = try folder.write("demo of \(day): not ended\n", to: KeptDemo.summaryName)
     }
@@ -183,7 +181,8 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     }
     let view = DemoScreen(speed: speed, symbols: world.symbols, gateway: lines)
     let begun = ContinuousClock.now
-    var daemon = try Daemon(settings: settings, clock: clock, log: log)
+    var daemon = try Daemon(
+      settings: settings, clock: clock, upstream: world.exchange, log: log)
     daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
     let unsaved = try await daemon.run { handle in
       stop.whenSet { _ in handle.engine.stop() }
@@ -198,9 +197,9 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     return (summary, unsaved)
   }
 
-  /// Where a demo's exchange and its data are.
+  /// A demo's exchange, and where its data are.
   private struct World {
-    let url: String
+    let exchange: MemoryUpstream
     let symbols: [Symbol]
     let folder: DemoFolder
   }
@@ -226,9 +225,7 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     of source: any SourceDefinition, in world: World
   ) throws -> [String] {
     let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
-    let hosts = source.hosts.map(\.key) + [source.quotes?.base.key].compactMap(\.self)
-    var overrides = hosts.map { "\($0)=\(world.url)" }
-    overrides += budgets.compactMap { $0.map { "\($0.key)=600" } }
+    var overrides = budgets.compactMap { $0.map { "\($0.key)=600" } }
     let demo = DemoUpstream.all.first { $0.name == source.name }
     if let file = source.credentials?.file, let key = demo?.key {
       let path = try world.folder.write(key + "\n", to: source.name + ".key")

@@ -9,6 +9,7 @@ import Ledgers
 import Market
 import Operations
 import Store
+import TestExchange
 import TestSupport
 
 struct SimulatedDay {

@@ -4,6 +4,7 @@ import Glibc
 import Ledgers
 import Market
 import Platform
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

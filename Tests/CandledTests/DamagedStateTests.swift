@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -4,6 +4,7 @@ import Glibc
 import Journal
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

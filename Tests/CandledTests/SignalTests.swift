@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Glibc
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import TestTraits
 import Testing

@@ -5,6 +5,7 @@ import ExchangeSimulator
 import Foundation
 import Ledgers
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

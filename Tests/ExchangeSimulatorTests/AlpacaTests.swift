@@ -1,5 +1,6 @@
 import Foundation
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

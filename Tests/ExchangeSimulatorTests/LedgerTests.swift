@@ -1,4 +1,5 @@
 import Market
+import TestExchange
 import Testing
 
 @testable import ExchangeSimulator

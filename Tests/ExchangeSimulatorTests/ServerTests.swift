@@ -1,4 +1,5 @@
 import Market
+import TestExchange
 import TestSupport
 import Testing
 

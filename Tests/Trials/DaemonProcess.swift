@@ -3,6 +3,7 @@ import ExchangeSimulator
 import Foundation
 import Market
 import Store
+import TestExchange
 import TestSupport
 
 /// The built `candled run`, or another of its commands, as a child, for trials that kill it. With a

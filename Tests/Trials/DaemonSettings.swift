@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Market
+import TestExchange
 
 /// What a trial's daemon is configured with: settings by their names, each value as TOML has it.
 package struct DaemonSettings: Sendable {

@@ -7,6 +7,7 @@ import Ledgers
 import Market
 import Postgres
 import Store
+import TestExchange
 import TestSupport
 
 /// Followers whose connections are cut again and again must each end with exactly the table's

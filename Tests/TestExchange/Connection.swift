@@ -1,3 +1,5 @@
+import ExchangeSimulator
+
 /// One client's connection: requests in, answers out, as long as both keep it alive.
 struct Connection {
   let socket: Int32

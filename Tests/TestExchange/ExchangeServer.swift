@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Glibc
 import Market
 import Platform
