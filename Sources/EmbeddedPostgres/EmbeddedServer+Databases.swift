@@ -1,19 +1,20 @@
-/// Databases of the cluster, made and dropped. Everything inside a database is the business of the
-/// connection and the schema, not of the server.
+/// The databases of the cluster. Everything inside one is the business of the connection and the
+/// schema, not of the server.
 
-import CPostgres
+import Market
+import Postgres
 
 extension EmbeddedServer {
   /// Makes the database unless it is there, and takes from readers what could stop its writer.
+  /// Names are without quotes.
   /// - Parameter template: the database to copy; it must have no sessions.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
   package func createDatabase(
     _ name: String, template: String = "template1"
   ) throws(EmbeddedServerError) {
     let session = try AdminSession(self)
-    if try !session.exists(name) {
-      let template = try session.quoted(template)
-      try session.run("create database \(try session.quoted(name)) template \(template)")
+    if try !session.run("select datname from pg_database").contains([name]) {
+      try session.run("create database \"\(name)\" template \"\(template)\"")
     }
     try protectLocks(in: name)
   }
@@ -28,13 +29,6 @@ extension EmbeddedServer {
     try AdminSession(self, database: database).run(Self.protectLocks)
   }
 
-  /// Drops the database if it is there, with the sessions in it.
-  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
-  package func dropDatabase(_ name: String) throws(EmbeddedServerError) {
-    let session = try AdminSession(self)
-    try session.run("drop database if exists \(try session.quoted(name)) with (force)")
-  }
-
   /// After a bulk load: until autovacuum comes, plans would be made without statistics.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
   package func gatherStatistics() throws(EmbeddedServerError) {
@@ -42,61 +36,33 @@ extension EmbeddedServer {
   }
 
   /// One short connection, to the database `postgres` unless another is named.
-  private final class AdminSession {
-    private let connection: OpaquePointer
+  private struct AdminSession {
+    private let connection: PostgresConnection
     private let directory: String
 
     init(_ server: EmbeddedServer, database: String = "postgres") throws(EmbeddedServerError) {
       directory = server.directory
-      let failure = EmbeddedServerError(
-        .startFailed, sentence: "The server of \(directory) accepts no connection.")
-      guard let opened = PQconnectdb(server.adminConnectionString(database: database)) else {
-        throw failure
+      let url = server.adminConnectionString(database: database) + " connect_timeout=60"
+      do throws(StoreError) {
+        connection = try PostgresConnection(url: url, application: "candled")
+      } catch {
+        throw EmbeddedServerError(
+          .startFailed, sentence: "The server of \(directory) accepts no connection.",
+          log: [error.message])
       }
-      connection = opened
-      // What it says beside its answers is for nobody: libpq would print it.
-      PQsetNoticeProcessor(opened, { _, _ in }, nil)
-      guard PQstatus(opened) == CONNECTION_OK else {
-        var failure = failure
-        failure.log = message
-        throw failure
+      // A database is copied, and a whole one analysed, for as long as it takes.
+      try run("set statement_timeout = 0")
+    }
+
+    @discardableResult
+    func run(_ statement: String) throws(EmbeddedServerError) -> [[String?]] {
+      do throws(StoreError) {
+        return try connection.execute(statement, context: "cluster").textRows
+      } catch {
+        throw EmbeddedServerError(
+          .initFailed, sentence: "The server of \(directory) refused a command on a database.",
+          log: [error.message])
       }
-    }
-
-    deinit { PQfinish(connection) }
-
-    func run(_ statement: String) throws(EmbeddedServerError) {
-      let result = PQexec(connection, statement)
-      defer { PQclear(result) }
-      guard PQresultStatus(result) == PGRES_COMMAND_OK else { throw refused() }
-    }
-
-    func exists(_ database: String) throws(EmbeddedServerError) -> Bool {
-      let result = database.withCString { name in
-        PQexecParams(
-          connection, "select 1 from pg_database where datname = $1", 1, nil, [name], nil, nil, 0)
-      }
-      defer { PQclear(result) }
-      guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw refused() }
-      return PQntuples(result) > 0
-    }
-
-    func quoted(_ name: String) throws(EmbeddedServerError) -> String {
-      guard let escaped = PQescapeIdentifier(connection, name, name.utf8.count) else {
-        throw refused()
-      }
-      defer { PQfreemem(escaped) }
-      return String(cString: escaped)
-    }
-
-    private func refused() -> EmbeddedServerError {
-      EmbeddedServerError(
-        .initFailed, sentence: "The server of \(directory) refused a command on a database.",
-        log: message)
-    }
-
-    private var message: [String] {
-      String(cString: PQerrorMessage(connection)).split(separator: "\n").map(String.init)
     }
   }
 }

@@ -50,8 +50,6 @@ package struct Listing: Sendable {
   package var kind: InstrumentKind { traits.kind }
   package var board: Board { traits.board }
   package var behaviour: Behaviour { traits.behaviour }
-  /// Of its prices on the wire.
-  package var priceScale: UInt8 { traits.scale }
 
   package var previousClose: ExactDecimal {
     behaviour == .delisted || behaviour == .notListed ? .zero : price(traits.previousClose)

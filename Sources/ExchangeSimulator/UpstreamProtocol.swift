@@ -44,8 +44,6 @@ package struct SimulatedExchange {
   /// Latest moment asked for; the answer to a request that names none.
   private var latest: Timestamp
   package fileprivate(set) var requestsAnswered = 0
-  /// Days that its calendar file has gained at a moment.
-  package var laterDays: @Sendable (Timestamp) -> [TradingDay] = { _ in [] }
 
   /// - Parameters:
   ///   - from: the day of `history` that is lived through first, those before it being past; its

@@ -48,7 +48,7 @@ package struct HTTPUpstream: Upstream {
   private let hosts: Hosts
   /// The daemon's seconds in a real one: deadlines are the daemon's, the wire's are real.
   private let speed: Int
-  private var keys: [String: FeedCredentials]
+  private(set) var keys: [String: FeedCredentials]
   private var mask = SecretMask()
 
   static let connectMillisecondsMax = 5_000
@@ -85,9 +85,6 @@ package struct HTTPUpstream: Upstream {
     credentials.register(in: upstream.mask)
     return upstream
   }
-
-  /// How many keys it would ask with.
-  var keyCount: Int { keys.count }
 
   package func response(to feedRequest: FeedRequest, key: String?, host: Int) async
     -> UpstreamResponse

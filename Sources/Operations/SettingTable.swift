@@ -6,7 +6,7 @@ import Feeds
 import Market
 
 package struct SettingTable: Sendable {
-  let rows: [SettingDeclaration]
+  package let rows: [SettingDeclaration]
   let rules: [Rule]
   private let places: [String: Int]
 

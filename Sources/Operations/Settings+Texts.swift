@@ -43,9 +43,6 @@ extension SettingTable {
   /// Every setting's key, in order.
   package var keys: [String] { rows.map(\.key) }
 
-  /// The keys a reload changes, in order.
-  package var liveKeys: [String] { rows.filter(\.isLive).map(\.key) }
-
   fileprivate static func split(_ key: String) -> (section: String, name: String) {
     guard let dot = key.firstIndex(of: ".") else { return ("", key) }
     return (String(key[..<dot]), String(key[key.index(after: dot)...]))

@@ -95,10 +95,6 @@ extension WireBuffer {
     if let value { write(&self, value) } else { null() }
   }
 
-  package mutating func optionalInt16(_ value: Int16?) {
-    if let value { int16(value) } else { null() }
-  }
-
   package mutating func optionalText(_ value: String?) {
     if let value { text(value) } else { null() }
   }

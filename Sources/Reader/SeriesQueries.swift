@@ -51,13 +51,6 @@ package struct SourceRecord: Sendable, Hashable {
   package var market: String
   package var kind: String
   package var health: [SourceHealthRow]
-
-  package init(name: String, market: String, kind: String, health: [SourceHealthRow]) {
-    self.name = name
-    self.market = market
-    self.kind = kind
-    self.health = health
-  }
 }
 
 /// An earlier value of a candle that was revised.

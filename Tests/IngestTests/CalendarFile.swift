@@ -1,6 +1,5 @@
 import Market
-
-@testable import ExchangeSimulator
+import TestExchange
 
 /// Sina's packed calendar, as its file says it.
 enum CalendarFile {

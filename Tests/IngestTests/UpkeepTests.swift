@@ -81,9 +81,9 @@ import Testing
       var configuration = WorkerConfiguration()
       configuration.keys = credentials
       workers = workers.renewed(configuration, credentials: credentials)
-      #expect((workers.upstream as? HTTPUpstream)?.keyCount == (number == 1 ? 1 : 2))
+      #expect((workers.upstream as? HTTPUpstream)?.keys.count == (number == 1 ? 1 : 2))
       workers.forgetEarlierKeys()
-      #expect((workers.upstream as? HTTPUpstream)?.keyCount == 1)
+      #expect((workers.upstream as? HTTPUpstream)?.keys.count == 1)
     }
   }
 

@@ -27,11 +27,11 @@ package struct MemoryExchange {
     recordsEveryDay: Bool = false, mairui: MairuiOptions = MairuiOptions(),
     alpaca: AlpacaOptions = AlpacaOptions(), laterDays: LaterDays? = nil
   ) {
-    var exchange = SimulatedExchange(
+    let exchange = SimulatedExchange(
       history, from: day, clock: .request, faults: faults,
       observing: DayRecorder.everyDay(recordsEveryDay))
-    if let laterDays { exchange.laterDays = { laterDays.days(at: $0) } }
-    upstreams = SimulatedUpstreams(exchange, protocols: allProtocols(mairui, alpaca))
+    upstreams = SimulatedUpstreams(
+      exchange, protocols: allProtocols(mairui, alpaca, laterDays: laterDays))
   }
 
   /// Answers `GET target` at `moment`, whatever time the target names. Header names are in lower

@@ -69,8 +69,10 @@ extension Fault.Upstream {
 }
 
 /// Every protocol there is.
-func allProtocols(_ mairui: MairuiOptions, _ alpaca: AlpacaOptions) -> [any UpstreamProtocol] {
-  SinaProtocols.all + [
+func allProtocols(
+  _ mairui: MairuiOptions, _ alpaca: AlpacaOptions, laterDays: LaterDays? = nil
+) -> [any UpstreamProtocol] {
+  [SinaCalendarProtocol(laterDays)] + SinaProtocols.all + [
     SinaNodeProtocol(), LicensedMairui(mairui), KeyedAlpaca(alpaca), TencentProtocol(),
   ]
 }

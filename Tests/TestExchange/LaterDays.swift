@@ -1,4 +1,3 @@
-import ExchangeSimulator
 import Market
 
 /// The trading days of a year that the calendar file lacks until it is published, as happens in

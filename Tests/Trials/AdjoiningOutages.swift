@@ -5,6 +5,7 @@ import Market
 import Postgres
 import Store
 import TestExchange
+import TestSupport
 
 /// Two outages with one good answer between them: the first gap's row is closed by one that covers
 /// both, and the table is the ledger.

@@ -4,6 +4,7 @@ import Journal
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// Looks for canaries wherever a daemon leaves anything: its log, what it told systemd and the
 /// admin endpoint, what `/proc` tells of it, its journal unpacked, every table, every notification.

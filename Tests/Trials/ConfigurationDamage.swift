@@ -1,5 +1,6 @@
 import Foundation
 import Ingest
+import Market
 import Operations
 import TestSupport
 
@@ -82,7 +83,7 @@ struct ConfigurationDamage {
   /// A setting for a drop-in: any that is not protected, with any value.
   private static func piece(_ random: inout SplitMix) -> String {
     let keys =
-      SettingTable.candled.liveKeys + [
+      SettingTable.candled.rows.filter(\.isLive).map(\.key) + [
         "candles.max_silence", "universe.follow", "sina.nothing", "log.levle",
       ]
     let key = keys.randomElement(using: &random) ?? "log.level"

@@ -4,6 +4,7 @@ import Ledgers
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// Holds a stored day against the simulator's ledger of what it served: the table is the ledger and
 /// the recorded gaps, every certificate balances, and no final candle was told twice, lost or

@@ -3,6 +3,7 @@ import Commits
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// One follower of the change feed: what it has made of it, and what was amiss.
 actor Follower {

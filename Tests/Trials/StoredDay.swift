@@ -2,6 +2,7 @@ import Commits
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// A trading day of Sina's series as it stands in a database, read with plain SQL: a trial must not
 /// trust the daemon's own queries.

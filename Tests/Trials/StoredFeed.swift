@@ -2,6 +2,7 @@ import Commits
 import Foundation
 import Postgres
 import Store
+import TestSupport
 
 /// The change feed, read with plain SQL.
 struct StoredFeed {

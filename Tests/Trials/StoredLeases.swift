@@ -1,6 +1,7 @@
 import Commits
 import Postgres
 import Store
+import TestSupport
 
 /// Who led and who wrote, read with plain SQL.
 struct StoredLeases {

@@ -1,6 +1,7 @@
 import Foundation
 import Market
 import Postgres
+import TestSupport
 
 /// What followers of a gateway must have at the end: quotes and candles as the database has them,
 /// read with plain SQL.

@@ -2,6 +2,7 @@ import Commits
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// What a month left in a database, read with plain SQL: the trial must not trust the daemon's own
 /// queries.

@@ -2,6 +2,7 @@ import Commits
 import Market
 import Postgres
 import Store
+import TestSupport
 
 /// What a day left in a database, as lines that can be compared with another database's. Times at
 /// which something became known and numbers given by the database are left out: they tell when a

@@ -1,12 +1,9 @@
 import Market
 
 /// Sina's files of `realstock/company` (docs/sources/sina.md): `<symbol>/qfq.js` and `hfq.js`, the
-/// factors of adjusted prices, and `klc_td_sh.txt`, the packed calendar.
-///
-/// The calendar lacks 1992-05-04 as the real file does. A symbol nobody knows is not found.
+/// factors of adjusted prices. A symbol nobody knows is not found.
 struct SinaFileProtocol: UpstreamProtocol {
   private static let folder = "/realstock/company/"
-  private static let dayMissing = TradingDay(year: 1992, month: 5, day: 4)
 
   func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
@@ -18,24 +15,12 @@ struct SinaFileProtocol: UpstreamProtocol {
     let symbol = parts.count == 2 ? Symbol(parts[0]) : nil
     let faults = exchange.faults(on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
     if let refused = faults?.refusal { return refused }
-    if parts == ["klc_td_sh.txt"] {
-      let script = SinaFileProtocol.calendar(with: exchange.laterDays(moment))
-      return SimulatedResponse(script: script).suffering(faults)
-    }
     let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
     guard let symbol, let kind,
       let factors = exchange.timeline.history.factors(of: symbol, kind: kind, at: moment)
     else { return .text(404, "Not Found") }
     return SimulatedResponse(script: SinaFileProtocol.script(symbol, kind: kind, factors: factors))
       .suffering(faults)
-  }
-
-  private static func calendar(with later: [TradingDay]) -> String {
-    let known = TradingCalendar.shanghai
-    let days = (known.firstDay...known.lastDay).filter {
-      known.isTradingDay($0) == true && $0 != dayMissing
-    }
-    return "var datelist=\"\(PackedCalendar.text(days + later))\";var KLC_TD_SH=datelist;"
   }
 
   private static func script(

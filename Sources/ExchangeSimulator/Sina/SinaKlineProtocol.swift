@@ -104,7 +104,7 @@ extension KlineRow {
 }
 
 extension SimulatedResponse {
-  init(script: String) {
+  package init(script: String) {
     self.init(body: Array(script.utf8), contentType: "text/javascript; charset=gbk")
   }
 }

@@ -9,7 +9,7 @@ package enum SinaProtocols {
 
 extension UpstreamName {
   package static let sinaQuotes = UpstreamName("sina quotes")
-  /// K-lines, factors, the calendar and, where they are spoken, node lists.
+  /// K-lines, factors and, where they are spoken, the calendar and node lists.
   package static let sinaHistory = UpstreamName("sina history")
 }
 

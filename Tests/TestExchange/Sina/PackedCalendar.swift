@@ -8,16 +8,16 @@ import Market
 /// in signed unary (sign, ones, a zero), and the number of trading days before the next weekday
 /// without trading in 3 × width bits. The algorithm is that of Sina's own page script, as akshare
 /// carries it (`hk_js_decode`, format 139).
-struct PackedCalendar {
+package struct PackedCalendar {
   private static let format = 139
   private static let version = 63
   /// 1990-12-19, the first trading day of Shanghai.
-  static let epoch = TradingDay(daysSince1970: 7657)
+  package static let epoch = TradingDay(daysSince1970: 7657)
 
   private var writer = SextetWriter()
 
   /// - Parameter days: ascending weekdays from 1990-12-19 on, at least one.
-  static func text(_ days: [TradingDay]) -> String {
+  package static func text(_ days: [TradingDay]) -> String {
     precondition(!days.isEmpty && !days.contains(where: \.isWeekend), "the packing has no weekends")
     var packed = PackedCalendar()
     packed.write(days)

@@ -1,6 +1,7 @@
 import Market
+import Postgres
 
-/// Arbitrary SQL for tests and benchmarks of this package; nothing in the daemon uses it.
+/// Arbitrary SQL, for tests and benchmarks.
 package enum SQLProbe {
   /// Machines that tests share stand still for a minute at times.
   private static let allowTime = "set statement_timeout = '5min'"
