@@ -9,14 +9,9 @@ package enum GB18030 {
     converted(Array(text.utf8), to: "GB18030", from: "UTF-8")
   }
 
-  /// A whole body as UTF-8.
-  package static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
-    converted(body, to: "UTF-8", from: "GB18030")
-  }
-
-  private static func converted(_ bytes: [UInt8], to target: String, from source: String)
-    -> [UInt8]?
-  {
+  package static func converted(
+    _ bytes: [UInt8], to target: String, from source: String
+  ) -> [UInt8]? {
     let converter = iconv_open(target, source)
     // iconv_open(3) reports failure as (iconv_t) -1.
     guard let converter, converter != UnsafeMutableRawPointer(bitPattern: -1) else { return nil }

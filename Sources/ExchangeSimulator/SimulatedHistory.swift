@@ -140,7 +140,7 @@ extension SimulatedHistory {
     running = (place, market, ledger)
   }
 
-  func next(after market: SimulatedMarket, on day: TradingDay) -> SimulatedMarket {
+  package func next(after market: SimulatedMarket, on day: TradingDay) -> SimulatedMarket {
     guard let following else { preconditionFailure("a history of one day has no next one") }
     return following(market, day)
   }

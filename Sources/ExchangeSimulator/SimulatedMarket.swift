@@ -101,13 +101,14 @@ package struct SimulatedMarket: Sendable {
   }
 
   /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing.
-  /// `observer` sees every step.
-  package mutating func advance(to moment: Timestamp, watchedBy observer: (any DayObserver)? = nil)
-  {
+  /// - Parameter stepped: gets the market after each step.
+  package mutating func advance(
+    to moment: Timestamp, stepped: (SimulatedMarket) -> Void = { _ in }
+  ) {
     let target = publication(at: moment)
     while second < target {
       step()
-      observer?.stepped(self)
+      stepped(self)
     }
   }
 
@@ -161,6 +162,25 @@ extension SimulatedMarket {
   /// Appends `var hq_str_<symbol>="…";\n` as it stands now.
   package mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
     lineTable.append(Int(place), states: states, traits: traits, to: &body)
+  }
+
+  /// The answer to a request for quotes: a line for each instrument, or for what else quotes are
+  /// asked of.
+  package mutating func quoteLines(_ symbols: [Symbol]) -> [UInt8] {
+    var body: [UInt8] = []
+    for symbol in symbols {
+      if let place = place(of: symbol) {
+        appendLine(at: place, to: &body)
+      } else {
+        appendOverviewLine(symbol, to: &body)
+      }
+    }
+    return body
+  }
+
+  /// Appends the line of an index that is none of its instruments; empty if it is unknown.
+  package func appendOverviewLine(_ symbol: Symbol, to body: inout [UInt8]) {
+    SinaOverview.appendLine(symbol, of: self, to: &body)
   }
 
   /// The same market without its written lines, for keeping many.

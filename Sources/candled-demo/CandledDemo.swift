@@ -21,13 +21,13 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Run a simulated market day into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, a simulated exchange with the formats of the sources it polls, \
-      and the daemon between them, faster than a real day. It needs no network and no keys. The days behind it are filled in first, as `candled backfill` does \
-      it: day candles and factors of all of them, minutes of the last five; with a dividend, a \
-      split, a suspension, a listing and a delisting among them. Then the day begins, with the \
-      bars of New York's last session; after the close, K-lines confirm its minutes. It ends \
-      with the simulated day or with Ctrl-C and saves what is pending; the exit status is 75 if \
-      something was not saved.
+      Starts a private PostgreSQL and the daemon, faster than a real day. A simulated exchange in \
+      the same process answers in the formats of the sources, so it needs no network and no keys. \
+      The days behind it are filled in first, as `candled backfill` does it: day candles and \
+      factors of all of them, minutes of the last five; with a dividend, a split, a suspension, \
+      a listing and a delisting among them. Then the day begins, with the bars of New York's last \
+      session; after the close, K-lines confirm its minutes. It ends with the simulated day or \
+      with Ctrl-C and saves what is pending; the exit status is 75 if something was not saved.
       """,
       examples: [
         "candled-demo": "300 instruments at 60 times the speed",
@@ -138,10 +138,10 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
     let market = SimulatedMarket(
       seed: seed, day: day, instruments: instruments, previousDay: past.days.last)
     let time = Locked(EngineClock.stepped(start: past.now))
+    let now = { @Sendable in time.withLock { $0.now } }
     let exchange = MemoryUpstream(
-      history: SimulatedHistory(
-        market, earlierDays: past.days, earlierMinuteDays: DemoPast.minuteDaysMax),
-      clock: speed == 0 ? .request : .function { time.withLock { $0.now } })
+      SimulatedHistory(market, earlierDays: past.days, earlierMinuteDays: DemoPast.minuteDaysMax),
+      clock: speed == 0 ? nil : now)
     let world = World(exchange: exchange, symbols: market.symbols, folder: folder)
     // In silence but for what fails.
     let session = try BackfillSession(
@@ -226,13 +226,13 @@ struct CandledDemo: AsyncParsableCommand, DrainsOnSignal {
   ) throws -> [String] {
     let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
     var overrides = budgets.compactMap { $0.map { "\($0.key)=600" } }
-    let demo = DemoUpstream.all.first { $0.name == source.name }
-    if let file = source.credentials?.file, let key = demo?.key {
-      let path = try world.folder.write(key + "\n", to: source.name + ".key")
-      overrides.append("\(file.key)=\(path)")
-    }
     if let symbols = source.bars?.recording?.symbols {
       overrides.append("\(symbols.key)=\(Self.usEquities)")
+      if let declared = source.credentials {
+        let key = (1...declared.words).map { "demo-key-\($0)" }.joined(separator: " ")
+        let path = try world.folder.write(key + "\n", to: source.name + ".key")
+        overrides.append("\(declared.file.key)=\(path)")
+      }
     }
     return overrides
   }

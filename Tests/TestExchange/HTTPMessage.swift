@@ -1,8 +1,11 @@
-/// HTTP/1.1 on a socket, as far as a market-data upstream needs it.
+/// HTTP/1.1 as far as a market-data upstream needs it: GET requests in, complete answers out.
 
-import ExchangeSimulator
+package struct SimulatedRequest: Sendable {
+  /// Path and query exactly as sent, without the host.
+  package var target: String
+  /// Names in lower case.
+  package var headers: [String: String]
 
-extension SimulatedRequest {
   var keepsAlive: Bool { headers["connection"]?.lowercased() != "close" }
 
   /// Request line and headers together; a list of 5,400 symbols is 49 KB.
@@ -17,18 +20,61 @@ extension SimulatedRequest {
     guard start.count == 3, start[2].starts(with: "HTTP/1.".utf8),
       start[1].first == UInt8(ascii: "/"), start[0].elementsEqual("GET".utf8)
     else { return nil }
-    var headers: [String: String] = [:]
+    target = String(decoding: start[1], as: UTF8.self)
+    headers = [:]
     for line in lines where !line.isEmpty {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
       let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
       let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }
       headers[name] = String(decoding: value, as: UTF8.self)
     }
-    self.init(target: String(decoding: start[1], as: UTF8.self), headers: headers)
+  }
+
+  package init(target: String, headers: [String: String] = [:]) {
+    self.target = target
+    self.headers = headers
   }
 }
 
-extension SimulatedResponse {
+/// A way of a connection to treat an answer that no honest server has.
+package protocol ResponseDelivery: Sendable {
+  /// Whether the connection serves another request.
+  var keepsConnection: Bool { get }
+
+  /// - Returns: whether the client has the body, if it read to the end.
+  func deliver(_ response: SimulatedResponse, head: [UInt8], on socket: Int32) -> Bool
+}
+
+/// An answer and how it is to be delivered.
+package struct SimulatedResponse: Sendable {
+  package var status: Int
+  package var contentType: String
+  package var body: [UInt8]
+  /// nil: whole, and at once.
+  package var delivery: (any ResponseDelivery)?
+  package var retryAfterSeconds: Int?
+  /// Further headers, each `Name: value`.
+  package var headers: [String] = []
+  /// What the observer noted about it; withdrawn if it cannot be delivered.
+  package var ticket: ResponseTicket?
+
+  package init(
+    status: Int = 200, body: [UInt8],
+    contentType: String = "application/javascript; charset=GB18030"
+  ) {
+    self.status = status
+    self.body = body
+    self.contentType = contentType
+  }
+
+  package static func text(_ status: Int, _ text: String) -> SimulatedResponse {
+    SimulatedResponse(status: status, body: Array(text.utf8), contentType: "text/plain")
+  }
+
+  package static func json(_ body: [UInt8]) -> SimulatedResponse {
+    SimulatedResponse(body: body, contentType: "application/json; charset=utf-8")
+  }
+
   /// Status line and headers.
   func head(keepsAlive: Bool) -> [UInt8] {
     var lines = [

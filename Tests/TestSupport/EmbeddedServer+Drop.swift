@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 
+/// What tests do to a cluster.
 extension EmbeddedServer {
   /// Drops the database if it is there, with the sessions in it.
   package func dropDatabase(_ name: String) throws {

@@ -109,8 +109,7 @@ struct Vendor {
 
   private func isHome(_ path: String) -> Bool {
     [
-      "Sources/Feeds/SourceRegistry.swift", "Sources/ExchangeSimulator/DemoUpstream.swift",
-      "Sources/Gateway/Doors/DoorRegistry.swift",
+      "Sources/Feeds/SourceRegistry.swift", "Sources/Gateway/Doors/DoorRegistry.swift",
     ].contains(path)
       || ["Feeds", "ExchangeSimulator", "Gateway/Doors"].contains {
         path.hasPrefix("Sources/\($0)/\(name)/")

@@ -33,7 +33,7 @@ extension Rule {
     "HTTPServing": [
       "Operations", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
     ],
-    "ExchangeSimulator": ["Market", "Platform", "CLinux"],
+    "ExchangeSimulator": ["Market", "Platform"],
     "CandledClient": ["Market", "Postgres", "Reader"],
     "Broker": [
       "Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", "Logging",
@@ -83,7 +83,7 @@ extension Rule {
       "ArgumentParser",
     ],
     "candled-demo": [
-      "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Commits", "Store",
+      "Market", "Feeds", "Polling", "Transport", "EmbeddedPostgres", "Postgres", "Commits", "Store",
       "Operations", "ExchangeSimulator", "TerminalView", "DemoView", "Ingest", "History",
       "Commands", "DaemonCommands", "Platform", "Logging", "ArgumentParser",
     ],

@@ -7,6 +7,10 @@ import Market
 /// Order of refusals: key, rate, faults on order, question. The question is refused as a whole: one
 /// symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
 package struct KeyedAlpaca: UpstreamProtocol {
+  private static let barsPath = "/v2/stocks/bars"
+  private static let calendarPath = "/v2/calendar"
+  private static let assetsPath = "/v2/assets"
+
   private let options: AlpacaOptions
   /// Made when first asked for: most servers never are.
   private lazy var ledger = USLedger(seed: options.seed)
@@ -19,10 +23,10 @@ package struct KeyedAlpaca: UpstreamProtocol {
   ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
     let path = String(target.path)
-    guard AlpacaProtocol.paths.contains(path) else { return nil }
+    guard [Self.barsPath, Self.calendarPath, Self.assetsPath].contains(path) else { return nil }
     let key = request.headers["apca-api-key-id"] ?? ""
     guard let secret = options.keys[key], secret == request.headers["apca-api-secret-key"] else {
-      let isTrading = path != AlpacaProtocol.barsPath
+      let isTrading = path != Self.barsPath
       return SimulatedResponse(isTrading ? .alpacaForbidden : .alpacaUnauthorized)
     }
     let moment = exchange.moment(requested: target.milliseconds)
@@ -33,13 +37,18 @@ package struct KeyedAlpaca: UpstreamProtocol {
     if let refused = faults?.refusal { return refused }
     let response: SimulatedResponse
     switch path {
-    case AlpacaProtocol.calendarPath:
-      response = AlpacaProtocol.calendar(target, of: ledger.market)
-    case AlpacaProtocol.assetsPath:
-      response = AlpacaProtocol.assets(target, of: ledger.market) { symbol, number in
-        if let faults { return faults.assetSymbol(symbol, number: number) }
-        return symbol
-      }
+    case Self.calendarPath:
+      let (start, end) = (target["start"], target["end"])
+      response = .json(
+        ledger.market.calendarBody(
+          from: start.flatMap { TradingDay($0) }, to: end.flatMap { TradingDay($0) }))
+    case Self.assetsPath:
+      let (status, assetClass) = (target["status"], target["asset_class"])
+      response = .json(
+        ledger.market.assetsBody(status: status, assetClass: assetClass) { symbol, number in
+          if let faults { return faults.assetSymbol(symbol, number: number) }
+          return symbol
+        })
     default:
       response = bars(target, number: exchange.requestsAnswered, at: moment, faults: faults)
     }

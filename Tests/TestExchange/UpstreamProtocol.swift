@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// One upstream's way of speaking, one file each: it looks at a request and answers it, or says

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// One answer of quote lines in the making, and which of its lines still count.

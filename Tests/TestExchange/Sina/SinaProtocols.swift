@@ -1,6 +1,7 @@
+import ExchangeSimulator
 import Market
 
-/// What of Sina's hosts a demo needs.
+/// What of Sina's hosts is asked every day.
 package enum SinaProtocols {
   package static let all: [any UpstreamProtocol] = [
     SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(),
@@ -11,8 +12,4 @@ extension UpstreamName {
   package static let sinaQuotes = UpstreamName("sina quotes")
   /// K-lines, factors and, where they are spoken, the calendar and node lists.
   package static let sinaHistory = UpstreamName("sina history")
-}
-
-extension DemoUpstream {
-  static let sina = DemoUpstream(name: "sina", key: nil, protocols: SinaProtocols.all)
 }

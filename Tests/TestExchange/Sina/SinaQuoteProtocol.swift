@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// `hq.sinajs.cn`: `/list=…`, `/rn=<ms>&list=…`, `/?list=…` (docs/sources/sina.md).
@@ -36,7 +37,7 @@ extension LineBatch {
   /// Appends the line of an instrument, or of what else quotes are asked for.
   package mutating func append(_ symbol: Symbol, of market: inout SimulatedMarket) {
     guard let place = market.place(of: symbol) else {
-      return SinaOverview.appendLine(symbol, of: market, to: &body)
+      return market.appendOverviewLine(symbol, to: &body)
     }
     let start = body.count
     market.appendLine(at: place, to: &body)

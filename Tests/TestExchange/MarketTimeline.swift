@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// A market that can be asked about any moment of its days, in any order.
@@ -139,4 +140,11 @@ package final class DayObservers {
   package func observer(of market: SimulatedMarket) -> (any DayObserver)? { byDay[market.day] }
 
   package func withdraw(_ ticket: ResponseTicket) { byDay[ticket.day]?.withdraw(ticket) }
+}
+
+extension SimulatedMarket {
+  /// As `advance(to:)`, with an observer that sees every step.
+  package mutating func advance(to moment: Timestamp, watchedBy observer: (any DayObserver)?) {
+    advance(to: moment) { observer?.stepped($0) }
+  }
 }

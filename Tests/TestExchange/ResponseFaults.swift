@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// What goes wrong at an exchange: nothing at a demo's, at a test's whatever it orders.
