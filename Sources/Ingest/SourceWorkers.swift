@@ -15,13 +15,6 @@ package struct SourceWorkers: Sendable {
     self.configuration = configuration
   }
 
-  /// Live quotes alone.
-  package init(_ quotes: QuotesConfiguration..., upstream: any Upstream) {
-    var configuration = WorkerConfiguration()
-    configuration.quotes = quotes
-    self.init(configuration, upstream: upstream)
-  }
-
   func makeLive(for pipeline: Pipeline) -> [any SourceWorker] {
     configuration.quotes.map {
       QuotesWorker($0, following: pipeline.universe, calendar: pipeline.calendar)

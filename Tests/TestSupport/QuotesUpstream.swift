@@ -20,6 +20,15 @@ extension QuotesUpstream {
   }
 }
 
+extension SourceWorkers {
+  /// Live quotes alone.
+  package init(_ quotes: QuotesConfiguration..., upstream: any Upstream) {
+    var configuration = WorkerConfiguration()
+    configuration.quotes = quotes
+    self.init(configuration, upstream: upstream)
+  }
+}
+
 extension JournalEntry {
   /// An answer with live quotes.
   /// - Parameter symbols: as requested, joined by commas.
