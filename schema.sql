@@ -1375,7 +1375,7 @@ create or replace function served(series smallint, from_ts timestamptz, to_ts ti
 returns table (
   source text, since timestamptz
 )
-language sql stable
+language sql stable security definer
 set search_path = candled, pg_temp
 as $function$
   select n.name, v.since
@@ -1673,7 +1673,7 @@ comment on function argument_error is 'Refuses an argument (SQLSTATE 22023) and 
 
 create or replace function instrument_id(spelling text, source text default null)
 returns integer
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1721,7 +1721,7 @@ comment on function instrument_id is
 
 create or replace function symbol_error(symbol text, source text default null)
 returns void
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1833,7 +1833,7 @@ comment on view stored_candles is
 
 create or replace function market_of(series integer)
 returns market
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1854,7 +1854,7 @@ create or replace function trading_sessions(place market, day date)
 returns table (
   opens timestamptz, closes timestamptz
 )
-language plpgsql stable
+language plpgsql stable security definer
 rows 2
 set search_path = candled, pg_temp
 as $function$
@@ -1963,7 +1963,7 @@ create or replace function period_is_whole(
   place market, first_day date, last_day date, days bigint, last_known_day date
 )
 returns boolean
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 begin
@@ -1995,7 +1995,7 @@ create or replace function series_rows(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz
 )
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 rows 1000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2052,7 +2052,7 @@ create or replace function series_last(
   series integer, length smallint, before timestamptz, as_of timestamptz
 )
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 rows 1
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2097,7 +2097,7 @@ create or replace function series_adjusted(
   factor_kind smallint, stands_on date
 )
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 as $function$
@@ -2152,7 +2152,7 @@ comment on function series_adjusted is
 
 create or replace function series_forming(series integer, length smallint)
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 rows 1
 set search_path = candled, pg_temp
 as $function$
@@ -2375,7 +2375,7 @@ begin
       factor_kind smallint, stands_on date, forming boolean
     )
     returns setof candle
-    language plpgsql stable
+    language plpgsql stable security definer
     rows 50
     set search_path = candled, pg_temp
     set plan_cache_mode = force_generic_plan
@@ -2598,7 +2598,7 @@ create or replace function series_candles(
   factor_kind smallint, stands_on date, flat boolean
 )
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 begin
@@ -2626,7 +2626,7 @@ create or replace function series_filled(
   factor_kind smallint, stands_on date
 )
 returns setof candle
-language plpgsql stable
+language plpgsql stable security definer
 rows 1000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2756,7 +2756,7 @@ create or replace function candles(
   as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -2892,7 +2892,7 @@ comment on function
 -- partition is in the order of time; back-filling or clustering by key ends that.
 create or replace function market_sources(market text)
 returns smallint[]
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -2923,7 +2923,7 @@ returns table (
   turnover numeric, trades bigint, vwap numeric, flags smallint, revision smallint,
   known_from timestamptz, source text
 )
-language plpgsql stable
+language plpgsql stable security definer
 rows 5000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -3110,7 +3110,7 @@ create or replace function set_candles(
   length smallint, from_ts timestamptz, to_ts timestamptz, places smallint[], ids integer[]
 )
 returns setof candle_row
-language plpgsql stable
+language plpgsql stable security definer
 rows 10000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -3163,7 +3163,7 @@ create or replace function candles(
   as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -3224,7 +3224,7 @@ create or replace function market_candles(
   as_of timestamptz default null
 )
 returns setof candle_row
-language plpgsql stable
+language plpgsql stable security definer
 rows 10000
 set search_path = candled, pg_temp
 as $function$
@@ -3281,7 +3281,7 @@ comment on function market_candles is
 
 create or replace function newest_day()
 returns date
-language sql stable
+language sql stable security definer
 set search_path = candled, pg_temp
 as $function$
   select greatest(
@@ -3350,7 +3350,7 @@ returns table (
   percent_change numeric, high numeric, low numeric, volume numeric, turnover numeric,
   instrument_id integer
 )
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 set plan_cache_mode = force_custom_plan
 set jit = off
@@ -3517,7 +3517,7 @@ comment on function movers is
 
 create or replace function served_on(series integer, day date)
 returns text[]
-language sql stable
+language sql stable security definer
 set search_path = candled, pg_temp
 as $function$
   select array_agg(distinct v.source)
@@ -3700,7 +3700,7 @@ create or replace function why(
   symbol text, at timestamptz, timeframe text default '1m', source text default null
 )
 returns setof candle_fact
-language plpgsql stable
+language plpgsql stable security definer
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -3860,7 +3860,7 @@ create or replace function feed_position(
   out epoch bigint, out first_seq bigint, out last_seq bigint, out "position" bigint,
   out known_at timestamptz
 )
-language sql stable
+language sql stable security definer
 set search_path = candled, pg_temp
 as $function$
   select
@@ -3888,7 +3888,7 @@ returns table (
   revision_timeframes smallint[], revision_opened_ats timestamptz[], gap_ids bigint[],
   closed_gap_ids bigint[], audit_instrument_ids integer[], audit_days date[], events jsonb
 )
-language sql stable
+language sql stable security definer
 set search_path = candled, pg_temp
 as $function$
   (
@@ -4349,30 +4349,10 @@ end
 $columns$;
 
 -- Rights. Nobody outside the three roles gets any. Readers may read no table of data: the functions
--- they call read it for them, each with its search_path pinned.
+-- they call read it for them, as their owner and each with its search_path pinned.
 
 revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;
-
-do $definers$
-declare
-  reading regprocedure;
-begin
-  for reading in
-    select p.oid
-    from pg_proc p
-    where p.pronamespace = 'candled'::regnamespace
-      and p.proname in (
-        'instrument_id', 'market_of', 'trading_sessions', 'period_is_whole', 'series_rows',
-        'series_last', 'series_adjusted', 'series_forming', 'series_rolled', 'series_candles',
-        'series_filled', 'symbol_error', 'candles', 'market_at', 'market_sources', 'set_candles',
-        'market_candles', 'newest_day', 'movers', 'why', 'served', 'served_on', 'feed_position',
-        'changes')
-  loop
-    execute format('alter function %s security definer', reading);
-  end loop;
-end
-$definers$;
 
 do $grants$
 declare
