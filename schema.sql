@@ -4001,27 +4001,6 @@ from journal_position j
 cross join feed_sequence f;
 comment on view feed_place is 'Progress of the journal in the database, and the feed''s last seq.';
 
--- What the daemon needs of the server beside the schema's objects, where it logs in as `candled`.
-
-create or replace function schema_needs()
-returns table (need text, held boolean)
-language sql stable
-set search_path = candled, pg_temp
-as $function$
-  select format('right of %s: execute %s', r.rolname, f), has_function_privilege(r.oid, f, 'execute')
-  from pg_roles r
-  cross join unnest(array['pg_try_advisory_lock(bigint)', 'pg_current_xact_id()']) f
-  where r.rolname = 'candled'
-  union all
-  select
-    format('right of %s: temporary tables in the database', r.rolname),
-    has_database_privilege(r.oid, current_database(), 'temporary')
-  from pg_roles r
-  where r.rolname = 'candled'
-$function$;
-comment on function schema_needs is
-  'Rights that the daemon needs and that an operator can take from everybody; for the schema check.';
-
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -4057,34 +4036,19 @@ as $function$
       and p.prokind in ('f', 'p')
   ),
   owned (name, owner, acl, is_month) as (
-    select
-      'schema candled', n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner)), false
+    select 'schema candled', n.nspowner, n.nspacl, false
     from pg_namespace n
     where n.nspname = 'candled'
     union all
-    select
-      r.name, r.relowner,
-      case
-        when r.relkind <> 'c' then
-          coalesce(
-            r.relacl, acldefault(case r.relkind when 'S' then 's' else 'r' end::"char", r.relowner))
-      end, r.relispartition
+    select r.name, r.relowner, r.relacl, r.relispartition
     from relation r
     union all
     select f.name, f.proowner, coalesce(f.proacl, acldefault('f', f.proowner)), false
     from routine f
-  ),
-  granted (name, owner, entry) as (
-    select o.name, o.owner, a
-    from owned o
-    cross join lateral aclexplode(o.acl) a
-    -- Months come and go; what the daemon may do with them it may do by their table.
-    where not (o.is_month and pg_get_userbyid(a.grantee) = 'candled')
     union all
-    select format('%s column %s', r.name, c.attname), r.relowner, a
+    select format('%s column %s', r.name, c.attname), null, c.attacl, false
     from relation r
     join pg_attribute c on c.attrelid = r.oid
-    cross join lateral aclexplode(c.attacl) a
   )
   select format(
     'column %s.%s %s%s%s%s%s',
@@ -4101,68 +4065,65 @@ as $function$
     and a.attnum > 0
     and not a.attisdropped
   union all
-  select format('constraint %s.%s %s', r.relname, c.conname, pg_get_constraintdef(c.oid))
-  from pg_constraint c
-  join relation r on r.oid = c.conrelid
-  where not r.relispartition
+  select format('%s on %s: %s', d.what, r.name, d.definition)
+  from (
+    select 'constraint ' || conname, conrelid, pg_get_constraintdef(oid)
+    from pg_constraint
+    union all
+    select 'index ' || indexrelid::regclass, indrelid, pg_get_indexdef(indexrelid)
+    from pg_index
+    union all
+    select 'trigger ' || tgname, tgrelid, format('%s, %s', pg_get_triggerdef(oid), tgenabled)
+    from pg_trigger
+    where not tgisinternal
+      and tgparentid = 0
+      and tgname <> 'candle_moved'
+    union all
+    select 'rule ' || rulename, ev_class, md5(pg_get_ruledef(oid))
+    from pg_rewrite
+    union all
+    select 'row security', oid, relforcerowsecurity::text
+    from pg_class
+    where relrowsecurity
+      or relforcerowsecurity
+    union all
+    select
+      'policy ' || polname, polrelid,
+      concat_ws(
+        ' ', polcmd, polpermissive, pg_get_expr(polqual, polrelid),
+        pg_get_expr(polwithcheck, polrelid))
+    from pg_policy
+  ) d (what, relation, definition)
+  join relation r on r.oid = d.relation
+  -- Months have the constraints and indexes of their table.
+  where not (r.relispartition and d.what ~ '^(constraint|index) ')
   union all
-  select format('index %s', pg_get_indexdef(x.indexrelid))
-  from pg_index x
-  join relation r on r.oid = x.indrelid
-  where not r.relispartition
-  union all
-  select format('view %s %s', r.relname, md5(pg_get_viewdef(r.oid)))
-  from relation r
-  where r.relkind = 'v'
-  union all
-  select format('%s %s', f.name, md5(pg_get_functiondef(f.oid)))
+  select format('%s: %s', f.name, md5(pg_get_functiondef(f.oid)))
   from routine f
-  union all
-  select format('trigger %s on %s: %s', t.tgname, r.name, md5(pg_get_triggerdef(t.oid)))
-    || case t.tgenabled when 'D' then ', disabled' when 'R' then ', of replicas' else '' end
-  from pg_trigger t
-  join relation r on r.oid = t.tgrelid
-  where not t.tgisinternal
-    and t.tgparentid = 0
-    and not (r.relispartition and t.tgname = 'candle_moved')
-  union all
-  select format('rule %s on %s: %s', w.rulename, r.name, md5(pg_get_ruledef(w.oid)))
-  from pg_rewrite w
-  join relation r on r.oid = w.ev_class
-  where w.rulename <> '_RETURN'
-  union all
-  select format('row security of %s', r.name)
-  from relation r
-  where r.relrowsecurity
-    or r.relforcerowsecurity
-  union all
-  select format(
-    'policy %s on %s: %s',
-    p.polname, r.name,
-    md5(concat_ws(
-      ' ',
-      p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),
-      pg_get_expr(p.polwithcheck, p.polrelid))))
-  from pg_policy p
-  join relation r on r.oid = p.polrelid
   union all
   select format('owner of %s: %s', o.name, pg_get_userbyid(o.owner))
   from owned o
-  where not o.is_month
+  where case
     -- A month belongs to whom its table belongs to.
-    or o.owner <> (select c.relowner from pg_class c where c.oid = 'candle'::regclass)
+    when o.is_month then
+      o.owner <> (select c.relowner from pg_class c where c.oid = 'candle'::regclass)
+    else o.owner is not null
+  end
   union all
   select format(
     'grant %s on %s to %s%s',
-    (g.entry).privilege_type, g.name,
-    case (g.entry).grantee when 0 then 'public' else pg_get_userbyid((g.entry).grantee) end,
-    case when (g.entry).is_grantable then ' with grant option' else '' end)
-  from granted g
-  where (g.entry).grantee <> g.owner
-    -- What other roles are granted is the operator's.
+    g.privilege_type, o.name, coalesce(r.rolname, 'public'),
+    case when g.is_grantable then ' with grant option' else '' end)
+  from owned o
+  cross join lateral aclexplode(o.acl) g
+  left join pg_roles r on r.oid = g.grantee
+  where g.grantee is distinct from o.owner
+    -- What other roles are granted is the operator's. What the daemon may do with months it may do
+    -- by their table.
     and (
-      (g.entry).grantee = 0
-      or pg_get_userbyid((g.entry).grantee) in ('candled_owner', 'candled', 'candled_reader'))
+      g.grantee = 0
+      or r.rolname in ('candled_owner', 'candled_reader')
+      or r.rolname = 'candled' and not o.is_month)
   union all
   select concat_ws(
     ' ',
@@ -4177,26 +4138,31 @@ as $function$
   where p.pubname in ('candled', 'candled_candles')
   union all
   select format(
-    'publication %s of %s%s%s',
-    t.pubname,
-    t.tablename,
-    ' where ' || t.rowfilter,
-    case
-      when array_length(t.attnames, 1) <> (
-        select count(*)
-        from pg_attribute a
-        where a.attrelid = format('%I.%I', t.schemaname, t.tablename)::regclass
-          and a.attnum > 0
-          and not a.attisdropped)
-      then format(' (%s)', array_to_string(t.attnames, ', '))
-      else ''
-    end)
+    'publication %s of %s (%s)%s',
+    t.pubname, t.tablename, array_to_string(t.attnames, ', '), ' where ' || t.rowfilter)
   from pg_publication_tables t
   where t.pubname in ('candled', 'candled_candles')
   union all
-  select need
-  from schema_needs()
-  where held
+  -- What the daemon needs of the server, and an operator can take from everybody.
+  select 'right of candled: ' || n.need
+  from pg_roles r
+  cross join lateral (
+    values
+      (
+        'execute pg_try_advisory_lock(bigint)',
+        has_function_privilege(r.oid, 'pg_try_advisory_lock(bigint)', 'execute')
+      ),
+      (
+        'execute pg_current_xact_id()',
+        has_function_privilege(r.oid, 'pg_current_xact_id()', 'execute')
+      ),
+      (
+        'temporary tables in the database',
+        has_database_privilege(r.oid, current_database(), 'temporary')
+      )
+  ) n (need, is_held)
+  where r.rolname = 'candled'
+    and n.is_held
   union all
   -- A dump has no settings, unless it creates the database.
   select lower(format(
@@ -4459,7 +4425,14 @@ where version < 10;
 insert into schema_version (version, objects, text_digest)
 values (
   10,
-  array(select schema_objects() union select need from schema_needs()),
+  array(
+    select schema_objects()
+    union
+    -- Whether they are held or not.
+    select 'right of candled: ' || unnest(array[
+      'execute pg_try_advisory_lock(bigint)', 'execute pg_current_xact_id()',
+      'temporary tables in the database'])
+    where to_regrole('candled') is not null),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update
 set

@@ -59,7 +59,7 @@ enum RightsTable {
       "series_filled", "candles", "market_at", "flag_names", "why", "stored_days", "market_hours",
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
-      "feed_position", "changes", "schema_objects", "schema_needs", "served", "served_on",
+      "feed_position", "changes", "schema_objects", "served", "served_on",
       "candle_moved", "is_replica",
     ]
     for name in open { rights[name] = ("x", "x") }
