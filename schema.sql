@@ -400,10 +400,7 @@ create table if not exists instrument (
 );
 comment on table instrument is
   'One row per series: AAPL of IEX and AAPL of SIP are two. The writer assigns each id once.';
-comment on column instrument.id is 'Small and dense: the key of quotes and candles.';
 comment on column instrument.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
-comment on column instrument.source is
-  'Source of the series, see source_name(); sina and mairui share the one of sina.';
 comment on column instrument.exchange is 'See exchange_name().';
 comment on column instrument.kind is 'See kind_name().';
 comment on column instrument.board is 'See board_name(); null where boards do not apply.';
@@ -411,8 +408,6 @@ comment on column instrument.name is 'As the source sends it now, without contro
 comment on column instrument.first_seen is 'When it was first received, by the daemon''s clock.';
 comment on column instrument.delisted_at is
   'The day it was marked delisted because enough accepted lists lacked it; null while listed.';
-comment on column instrument.missed_lists is 'Number of consecutive accepted lists without it.';
-comment on column instrument.listed_part is 'The list that has it, hslt or bj; null if none does.';
 
 create table if not exists trading_day (
   day date primary key,
@@ -420,11 +415,8 @@ create table if not exists trading_day (
   instruments integer,
   residuals integer
 );
-comment on table trading_day is 'Days with certificates.';
-comment on column trading_day.day is 'The exchange''s date.';
-comment on column trading_day.completed_at is 'When the certificates were written.';
-comment on column trading_day.instruments is 'Number of certificates.';
-comment on column trading_day.residuals is 'Certificates that do not balance: 0, or a bug.';
+comment on table trading_day is
+  'Days with certificates: how many, and how many do not balance, which is 0 or a bug.';
 
 create table if not exists market_session (
   exchange smallint not null,
@@ -454,8 +446,6 @@ create table if not exists instrument_list (
 create index if not exists instrument_list_newest on instrument_list (source, part, id);
 comment on index instrument_list_newest is 'The list accepted last.';
 comment on table instrument_list is 'Every list of instruments received, and the verdict on it.';
-comment on column instrument_list.id is 'In order of the verdicts.';
-comment on column instrument_list.source is 'See source_name().';
 comment on column instrument_list.part is 'Part of the universe: hslt, bj, a node, assets.';
 comment on column instrument_list.judged_at is 'When the verdict was reached: the daemon''s clock.';
 comment on column instrument_list.rows is 'Number of instruments in the list.';
@@ -479,7 +469,6 @@ create unique index if not exists adjustment_factor_now
   where known_to is null;
 comment on index adjustment_factor_now is 'One current factor per day.';
 comment on table adjustment_factor is 'Adjustment factors over time. qfq divides, hfq multiplies.';
-comment on column adjustment_factor.instrument_id is 'instrument.id';
 comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
 comment on column adjustment_factor.from_day is 'Valid from this day until the next row''s.';
 comment on column adjustment_factor.factor is 'As the source sends it.';
@@ -498,7 +487,6 @@ create table if not exists api_key_usage (
   constraint requests_is_a_count check (requests >= 0)
 );
 comment on table api_key_usage is 'Used quota of each key. Keys are named, never shown.';
-comment on column api_key_usage.source is 'See source_name().';
 comment on column api_key_usage.label is 'Name of the key in the configuration.';
 comment on column api_key_usage.day is 'Day of the quota: Shanghai''s for mairui.';
 comment on column api_key_usage.requests is 'Requests sent that day, failed ones included.';
@@ -577,13 +565,8 @@ comment on table quote is
 comment on column quote.changed_seq is 'The change (change.seq) that last wrote this row.';
 comment on column quote.quoted_at is 'The exchange''s stamp.';
 comment on column quote.received_at is 'When it arrived; moves only with the rest of the row.';
-comment on column quote.candle_opened_at is 'When the forming minute opened; null without one.';
-comment on column quote.instrument_id is 'instrument.id';
-comment on column quote.trading_day is 'The exchange''s date of the stamp.';
 comment on column quote.status is 'The exchange''s own status field.';
 comment on column quote.trading is 'See trading_name(): from status, prices, book and clock.';
-comment on column quote.candle_flags is 'As candle.flags, for the forming minute.';
-comment on column quote.candle_source is 'As candle.source, for the forming minute.';
 comment on column quote.open is 'Day open; 0 before the first trade.';
 comment on column quote.previous_close is 'Last trading day''s close.';
 comment on column quote.last is 'Last price; at first 0, of ETFs and indexes the previous close.';
@@ -595,19 +578,8 @@ comment on column quote.volume is 'Shares or units traded since the day began.';
 comment on column quote.turnover is 'Money traded since the day began.';
 comment on column quote.after_hours_volume is 'Of the 15:05–15:30 session, not in volume.';
 comment on column quote.after_hours_turnover is 'Of the 15:05–15:30 fixed-price session.';
-comment on column quote.candle_open is 'Of the forming minute.';
-comment on column quote.candle_high is 'Of the forming minute.';
-comment on column quote.candle_low is 'Of the forming minute.';
-comment on column quote.candle_close is 'Of the forming minute, so far.';
-comment on column quote.candle_volume is 'Of the forming minute, so far.';
-comment on column quote.candle_turnover is 'Of the forming minute, so far.';
 comment on column quote.bids is 'price:volume of up to five levels, best first; see book_prices().';
 comment on column quote.asks is 'price:volume of up to five levels, best first; see book_prices().';
-comment on column quote.book_state is 'Opaque state of the daemon for a restart.';
-comment on column quote.limit_up is
-  'Highest price of trading_day as a source stated it; 0: stated that there is no limit.';
-comment on column quote.limit_down is
-  'Lowest price of trading_day as a source stated it; 0: stated that there is no limit.';
 
 create table if not exists overview (
   symbol text primary key,
@@ -660,24 +632,12 @@ comment on column candle.opened_at is
   'Start of the interval, exclusive: a print stamped exactly then is in the previous one.';
 comment on column candle.closed_at is
   'End of the interval, inclusive: a print stamped exactly then is in this one.';
-comment on column candle.known_from is 'When these values became known.';
-comment on column candle.instrument_id is 'instrument.id';
-comment on column candle.trading_day is 'The exchange''s date.';
-comment on column candle.timeframe is 'See timeframe_name().';
 comment on column candle.flags is
   'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous, 8 open or close outside range, '
   '64 coarse: volume and turnover are off by what their source rounds.';
-comment on column candle.source is 'See source_name(). Series of different sources never mix.';
-comment on column candle.revision is '0 as first written; each revision adds one.';
-comment on column candle.open is 'First price in the interval.';
-comment on column candle.high is 'Highest price in the interval.';
-comment on column candle.low is 'Lowest price in the interval.';
-comment on column candle.close is 'Last price in the interval.';
 comment on column candle.volume is
   'Shares or units. 0 without the flag no trade: a partial minute in which no trade was seen; '
   'volume that passed unseen is in gap.';
-comment on column candle.turnover is 'Money, in the instrument''s currency; null if not sent.';
-comment on column candle.trades is 'Number of trades; null if the source does not send it.';
 comment on column candle.vwap is
   'Volume-weighted average price as its source sends it, else null. The views and candles() show '
   'turnover ÷ volume there, to 4 places; null for indexes, without volume, and adjusted.';
@@ -1220,9 +1180,6 @@ comment on index gap_open is 'Open gaps.';
 comment on table gap is
   'Trading that candled did not see: in the day''s volume, in no minute. Never deleted: a gap '
   'whose minutes were found is closed.';
-comment on column gap.id is 'In the order they were written.';
-comment on column gap.instrument_id is 'instrument.id';
-comment on column gap.trading_day is 'The exchange''s date.';
 comment on column gap.from_at is 'The last time the feed was proven alive before the gap.';
 comment on column gap.to_at is 'The first time the feed was proven alive after the gap.';
 comment on column gap.volume is 'Shares or units that passed unseen; negative if taken back.';
@@ -1272,18 +1229,8 @@ comment on column day_audit.coarse is
   'bar of the day or an exact total settles them.';
 comment on column day_audit.previous_close is
   'As the exchange has it, adjusted on an ex-day; null where the day''s quotes were gone first.';
-comment on column day_audit.instrument_id is 'instrument.id';
-comment on column day_audit.trading_day is 'The exchange''s date.';
 comment on column day_audit.exchange_volume is 'The day''s total; null if its end was not seen.';
 comment on column day_audit.exchange_turnover is 'As exchange_volume, in money.';
-comment on column day_audit.minute_volume is 'Sum over the minute candles.';
-comment on column day_audit.minute_turnover is 'Sum over the minute candles.';
-comment on column day_audit.gap_volume is 'Sum over the open gaps.';
-comment on column day_audit.gap_turnover is 'Sum over the open gaps.';
-comment on column day_audit.after_hours_volume is 'Of the fixed-price session; in no other sum.';
-comment on column day_audit.after_hours_turnover is 'Of the fixed-price session; in no other sum.';
-comment on column day_audit.residual_volume is 'Computed here, not by the daemon: 0, or a bug.';
-comment on column day_audit.residual_turnover is 'Computed here, not by the daemon: 0, or a bug.';
 comment on column day_audit.balanced is 'Both residuals are 0; null if the day''s end was unseen.';
 comment on column day_audit.minutes_traded is 'Of the minutes of its market''s day: 240 in Shanghai.';
 comment on column day_audit.minutes_untraded is 'Of the same: the feed was alive, nothing traded.';
@@ -1317,18 +1264,10 @@ create unique index if not exists disagreement_open
   where resolved_at is null;
 comment on index disagreement_open is 'One open row per candle and field.';
 comment on table disagreement is 'Values on which two sources, or two readings, disagree.';
-comment on column disagreement.id is 'In the order they were written.';
-comment on column disagreement.instrument_id is 'instrument.id';
-comment on column disagreement.timeframe is
-  'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a whole.';
-comment on column disagreement.opened_at is 'Of the candle in question.';
-comment on column disagreement.trading_day is 'The exchange''s date.';
 comment on column disagreement.field is
   'volume, turnover, open, high, low, close, limit_up or limit_down.';
 comment on column disagreement.ours is 'The stored value; null if there is none.';
 comment on column disagreement.theirs is 'The value of the other source; null if there is none.';
-comment on column disagreement.our_source is 'See source_name().';
-comment on column disagreement.their_source is 'See source_name().';
 comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';
 comment on column disagreement.resolved_at is 'When the values agreed; null while they disagree.';
 
@@ -1346,18 +1285,13 @@ create table if not exists rejected (
 );
 comment on table rejected is
   'Rows refused by the daemon or by a constraint, each once a day; the latest 200,000.';
-comment on column rejected.id is 'In the order they were written.';
 comment on column rejected.received_at is
   'When it was first received; with the reason refused_by_store, the daemon''s clock.';
-comment on column rejected.trading_day is
-  'The Shanghai date of received_at; with the reason refused_by_store, the row''s own day.';
-comment on column rejected.source is 'See source_name().';
 comment on column rejected.symbol is 'Empty if it could not be read.';
 comment on column rejected.reason is 'The class of the fault, as in the metrics.';
 comment on column rejected.detail is 'For people: the field, and what was expected.';
 comment on column rejected.payload is
   'The row as received, at most 1 KiB; with the reason refused_by_store, its fields by name.';
-comment on column rejected.payload_md5 is 'Of the payload, for the key.';
 
 create table if not exists serving (
   series smallint not null,
@@ -1369,7 +1303,6 @@ comment on table serving is
   'Changes of the source whose live quotes are booked. Before its first row a series has its own.';
 comment on column serving.series is 'Whose series the quotes are booked in: source.code.';
 comment on column serving.since is 'When the first answer of the source was received.';
-comment on column serving.source is 'Who serves until the next row; see source_name().';
 
 create or replace function served(series smallint, from_ts timestamptz, to_ts timestamptz)
 returns table (
@@ -1410,7 +1343,6 @@ create table if not exists source_health (
   primary key (source, endpoint)
 );
 comment on table source_health is 'State of each endpoint of each source.';
-comment on column source_health.source is 'See source_name().';
 comment on column source_health.endpoint is 'The endpoint''s name; never its address.';
 comment on column source_health.state is 'up, degraded, or down: stalled, banned or unauthorised.';
 comment on column source_health.since is 'Start of this state.';
@@ -1504,24 +1436,12 @@ comment on column change.position is 'journal_position.position of the commit.';
 comment on column change.quotes is
   'Number of quotes it wrote: those with quote.changed_seq = seq, until they are written again.';
 comment on column change.rejections is 'Number of rejected rows it wrote.';
-comment on column change.candle_instrument_ids is 'Candles it made final: parallel arrays of keys.';
-comment on column change.candle_timeframes is 'Candles it made final: parallel arrays of keys.';
-comment on column change.candle_opened_ats is 'Candles it made final: parallel arrays of keys.';
-comment on column change.revision_instrument_ids is 'Candles it revised: parallel arrays of keys.';
-comment on column change.revision_timeframes is 'Candles it revised: parallel arrays of keys.';
-comment on column change.revision_opened_ats is 'Candles it revised: parallel arrays of keys.';
 comment on column change.gap_ids is 'gap.id of the gaps it opened.';
 comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
-comment on column change.audit_instrument_ids is 'Certificates it wrote: parallel arrays of keys.';
-comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.events is
   'Control events, in order: [{"event": "minute_complete", …}]. minute_complete, feed_stalled, '
   'feed_recovered, day_complete; per symbol rows_corrected, correction_undone, disputed, '
   'dispute_settled, band_unknown.';
-
-comment on column change.term is
-  'The lease.term of the writer, and so of position; null for history, which any command may '
-  'write.';
 
 -- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
 -- whose term is over cannot commit is seen to by the row's locks (WriterSession+Change.swift).
@@ -1554,7 +1474,6 @@ comment on table lease_term is
   'from_position in its journal were never committed.';
 comment on column lease_term.holder is 'The identity of the leader''s journal.';
 comment on column lease_term.host is 'The machine it ran on.';
-comment on column lease_term.acquired_at is 'The server''s clock.';
 comment on column lease_term.from_journal is 'The journal of the position it found; null at first.';
 comment on column lease_term.from_position is 'The position it found, in from_journal.';
 comment on column lease_term.position is 'Where it went on in its own journal.';
@@ -4186,19 +4105,54 @@ comment on function schema_objects is
   'roles than the three of the schema, and the members of those, are left out: the operator '
   'manages them.';
 
--- The columns of views and types: the first pattern that fits, else the comment of the table's column
--- of that name. Views that are stages of the client's queries (feed_*) have only the latter.
+-- The columns of tables (table:column), of views and of types: the first pattern that fits, else the
+-- comment of the table's column of that name. Views that are stages of the client's queries (feed_*)
+-- have only the latter.
 do $columns$
 declare
   shown record;
 begin
   for shown in
-    select r.relname, a.attname, coalesce(listed.comment, inherited.comment) as comment
-    from pg_class r
-    join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
-    left join lateral (
-      select c.comment
-      from (values
+    with listed as materialized (
+      select distinct on (r.oid, a.attnum)
+        r.oid as relation, r.relname, a.attnum, a.attname,
+        coalesce(c.comment, col_description(r.oid, a.attnum)) as comment, r.relkind
+      from pg_class r
+      join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+      left join (values
+        (0, 'quote:candle\_opened\_at', 'When the forming minute opened; null without one.'),
+        (0, 'quote:candle\_flags', 'As candle.flags, for the forming minute.'),
+        (0, 'quote:candle\_source', 'As candle.source, for the forming minute.'),
+        (0, 'quote:trading\_day', 'The exchange''s date of the stamp.'),
+        (1, 'quote:candle\_%', 'Of the forming minute, so far.'),
+        (1, 'quote:limit\_%', 'Of trading_day as a source stated it; 0: stated that there is none.'),
+        (1, 'day\_audit:minute\_%', 'Sum over the minute candles.'),
+        (1, 'day\_audit:gap\_%', 'Sum over the open gaps.'),
+        (1, 'day\_audit:after%', 'Of the fixed-price session; in no other sum.'),
+        (1, 'day\_audit:residual%', 'Computed here, not by the daemon: 0, or a bug.'),
+        (1, 'change:candle%', 'Candles it made final: parallel arrays of keys.'),
+        (1, 'change:revision%', 'Candles it revised: parallel arrays of keys.'),
+        (1, 'change:audit%', 'Certificates it wrote: parallel arrays of keys.'),
+        (1, 'instrument:id', 'Small and dense: the key of quotes and candles.'),
+        (
+          1, 'instrument:source',
+          'Source of the series, see source_name(); sina and mairui share the one of sina.'
+        ),
+        (1, 'serving:source', 'Who serves until the next row; see source_name().'),
+        (
+          1, 'disagreement:timeframe',
+          'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a '
+            'whole.'
+        ),
+        (
+          1, 'rejected:trading\_day',
+          'The Shanghai date of received_at; with the reason refused_by_store, the row''s own day.'
+        ),
+        (2, '%:id', 'In the order they were written.'),
+        (2, '%:instrument\_id', 'instrument.id'),
+        (2, '%:trading\_day', 'The exchange''s date.'),
+        (2, '%:timeframe', 'See timeframe_name().'),
+        (2, '%:%source', 'See source_name().'),
         (1, 'latest.last', 'Last price; null before the first trade of the day.'),
         (2, 'latest.change', 'last minus previous_close; null before the first trade.'),
         (3, 'latest.percent_change', 'change in per cent of previous_close, to 2 places.'),
@@ -4209,24 +4163,19 @@ begin
         (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; as traded.'),
         (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
         (
-          8, 'latest.limit\_up',
-          'Highest price of trading_day as a source stated it; null where none did, or there is none.'
-        ),
-        (
-          8, 'latest.limit\_down',
-          'Lowest price of trading_day as a source stated it; null where none did, or there is none.'
+          8, 'latest.limit\_%',
+          'The limit of trading_day as a source stated it; null where none did, or there is none.'
         ),
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
-        (11, 'ranges.trading\_day', 'The instrument''s newest day in those 52 weeks.'),
-        (11, 'ranges.high\_day', 'Of the newest day of all; null if it did not trade then.'),
-        (11, 'ranges.low\_day', 'Of the newest day of all; null if it did not trade then.'),
+        (10, 'ranges.trading\_day', 'The instrument''s newest day in those 52 weeks.'),
+        (11, 'ranges.%\_day', 'Of the newest day of all; null if it did not trade then.'),
         (11, 'ranges.%\_52w', 'Of the 364 days to the newest day.'),
         (11, 'ranges.%\_year', 'Of the calendar year of the newest day; null if it did not trade.'),
         (11, 'ranges.days', 'Days in those 52 weeks on which it traded.'),
         (
-          11, '%.ex\_day',
+          10, '%.ex\_day',
           'The newest ex-day in those 52 weeks, by the factors known: prices before it are of '
           'another scale. Null where there is none.'
         ),
@@ -4276,38 +4225,43 @@ begin
         (47, '%.trading_day', 'The exchange''s date.'),
         (48, '%.opened_at', 'Start of the interval, exclusive.'),
         (49, '%.closed_at', 'End of the interval, inclusive.'),
-        (50, '%candle%.open', 'First price in the interval, in the instrument''s currency.'),
-        (51, '%candle%.high', 'Highest price in the interval, in the instrument''s currency.'),
-        (52, '%candle%.low', 'Lowest price in the interval, in the instrument''s currency.'),
-        (53, '%candle%.close', 'Last price in the interval, in the instrument''s currency.'),
+        (50, '%candle%_open', 'First price in the interval, in the instrument''s currency.'),
+        (51, '%candle%_high', 'Highest price in the interval, in the instrument''s currency.'),
+        (52, '%candle%_low', 'Lowest price in the interval, in the instrument''s currency.'),
+        (53, '%candle%_close', 'Last price in the interval, in the instrument''s currency.'),
         (54, '%candle%.volume', 'Shares or units.'),
-        (55, '%candle%.turnover', 'Money, in the instrument''s currency; null if not sent.'),
-        (56, '%candle%.trades', 'Number of trades; null if not sent.'),
+        (55, '%candle%_turnover', 'Money, in the instrument''s currency; null if not sent.'),
+        (56, '%candle%_trades', 'Number of trades; null if not sent.'),
         (57, '%candle%.vwap', 'Volume-weighted average price: the source''s, else turnover ÷ volume.'),
         (58, '%candle%.flags', 'Bits; flag_names() has their names.'),
-        (59, '%candle%.revision', '0 as first written; each revision adds one.'),
-        (60, '%candle%.known_from', 'When these values became known.')
+        (59, '%candle%_revision', '0 as first written; each revision adds one.'),
+        (60, '%candle%_known_from', 'When these values became known.')
       ) c (rank, pattern, comment)
-      where r.relname || '.' || a.attname like c.pattern
+        on concat(
+          r.relname, case when r.relkind in ('r', 'p') then ':' else '.' end, a.attname)
+          like c.pattern
         and r.relname not like 'feed\_%'
-      order by c.rank
-      limit 1
-    ) listed on true
+      where r.relnamespace = 'candled'::regnamespace
+        and r.relkind in ('r', 'p', 'v', 'c')
+        and not r.relispartition
+      order by r.oid, a.attnum, c.rank
+    )
+    select l.relname, l.attname, coalesce(l.comment, inherited.comment) as comment
+    from listed l
     left join lateral (
-      select col_description(t.attrelid, t.attnum) as comment
+      select t.comment
       from pg_rewrite w
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
-      join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
-      where w.ev_class = r.oid
+      join listed t on t.relation = d.refobjid and t.attnum = d.refobjsubid
+      where w.ev_class = l.relation
         and d.refclassid = 'pg_class'::regclass
-        and t.attname = a.attname
-        and t.attrelid <> r.oid
-        and col_description(t.attrelid, t.attnum) is not null
-      order by t.attrelid
+        and t.attname = l.attname
+        and t.relation <> l.relation
+        and t.comment is not null
+      order by t.relation
       limit 1
     ) inherited on true
-    where r.relnamespace = 'candled'::regnamespace
-      and r.relkind in ('v', 'c')
+    where coalesce(l.comment, inherited.comment) is not null
   loop
     execute format('comment on column %I.%I is %L', shown.relname, shown.attname, shown.comment);
   end loop;
