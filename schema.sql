@@ -28,15 +28,15 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 10 then
-    raise exception using
-      errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 10', found);
-  elsif found < 10 then
+  if found <> 10 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
-        'the database has schema version %s, which no release had: it cannot be upgraded', found);
+        'the database has schema version %s, %s', found,
+        case
+          when found > 10 then 'newer than 10'
+          else 'which no release had: it cannot be upgraded'
+        end);
   end if;
 end
 $version$;
@@ -176,22 +176,6 @@ comment on function is_replica is
 
 -- Names of the codes stored as smallint. Immutable and inlined by the planner.
 
-create or replace function timeframe_name(code smallint)
-returns text
-language sql immutable parallel safe
-return case code
-  when 1 then '1m'
-  when 5 then '5m'
-  when 15 then '15m'
-  when 30 then '30m'
-  when 60 then '60m'
-  when 90 then 'after_hours'
-  when 240 then '1d'
-  when 1200 then '1w'
-  when 7200 then '1mo'
-end;
-comment on function timeframe_name is 'The name of a stored timeframe: 1 is 1m, 240 is 1d.';
-
 create or replace function timeframe_code(name text)
 returns smallint
 language sql immutable parallel safe
@@ -217,6 +201,11 @@ begin
     select *
     from (
       values
+        (
+          'timeframe_name',
+          '1 1m, 5 5m, 15 15m, 30 30m, 60 60m, 90 after_hours, 240 1d, 1200 1w, 7200 1mo',
+          'The name of a stored timeframe: 1 is 1m, 240 is 1d.'
+        ),
         (
           'gap_cause_name',
           '1 late_start, 2 outage, 3 late_print, 4 unseen_close, 5 dispute, 6 correction',
@@ -259,7 +248,7 @@ begin
       made.name,
       (
         select string_agg(format('when %s then %L', c[1], c[2]), ' ' order by c[1]::integer)
-        from regexp_matches(made.codes, '([0-9]+) ([a-z_]+)', 'g') c));
+        from regexp_matches(made.codes, '([0-9]+) ([0-9a-z_]+)', 'g') c));
     execute format('comment on function %I is %L', made.name, made.comment);
   end loop;
 end
@@ -2909,24 +2898,21 @@ comment on function market_at is
 
 do $views$
 declare
-  shown constant text := (
-    select string_agg(attname, ', ' order by attnum)
-    from pg_attribute
-    where attrelid = 'rolled_candles'::regclass
-      and attnum > 0
-      and attname <> all ('{length,live,flags,series,from_ts,to_ts}'));
-  floating constant text := (
-    select string_agg(
-      case atttypid
-        when 'numeric'::regtype then format('%1$I::float8 as %1$I', attname)
-        else attname
-      end, ', ' order by attnum)
-    from pg_attribute
-    where attrelid = 'rolled_candles'::regclass
-      and attnum > 0
-      and attname <> all ('{length,live,flags,series,from_ts,to_ts}'));
+  shown text;
+  floating text;
   made record;
 begin
+  select
+    string_agg(a.attname, ', ' order by a.attnum),
+    string_agg(
+      format(case a.atttypid when 'numeric'::regtype then '%1$I::float8 as %1$I' else '%I' end,
+        a.attname),
+      ', ' order by a.attnum)
+  into shown, floating
+  from pg_attribute a
+  where a.attrelid = 'rolled_candles'::regclass
+    and a.attnum > 0
+    and a.attname <> all ('{length,live,flags,series,from_ts,to_ts}');
   for made in
     select *
     from (
@@ -3201,7 +3187,6 @@ comment on function market_candles is
 create or replace function newest_day()
 returns date
 language sql stable security definer
-set search_path = candled, pg_temp
 as $function$
   select greatest(
     (select max(q.trading_day) from quote q),
@@ -3354,26 +3339,14 @@ begin
             from candle c
             cross join lateral (
               select
-                (
-                  select k.factor
-                  from adjustment_factor k
-                  where k.instrument_id = i.id
-                    and k.kind = 2
-                    and k.known_to is null
-                    and k.from_day <= c.trading_day
-                  order by k.from_day desc
-                  limit 1
-                )
-                / (
-                  select k.factor
-                  from adjustment_factor k
-                  where k.instrument_id = i.id
-                    and k.kind = 2
-                    and k.known_to is null
-                    and k.from_day <= on_day
-                  order by k.from_day desc
-                  limit 1
-                ) as step
+                (array_agg(k.factor order by k.from_day desc)
+                  filter (where k.from_day <= c.trading_day))[1]
+                / (array_agg(k.factor order by k.from_day desc))[1] as step
+              from adjustment_factor k
+              where k.instrument_id = i.id
+                and k.kind = 2
+                and k.known_to is null
+                and k.from_day <= on_day
             ) f
             where c.instrument_id = i.id
               and c.timeframe = 240
@@ -4275,8 +4248,6 @@ revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;
 
 do $grants$
-declare
-  view_name regclass;
 begin
   if not exists (select from pg_roles where rolname = 'candled_reader') then
     return;
@@ -4284,14 +4255,11 @@ begin
   grant usage on schema candled to candled, candled_reader;
   revoke all on all tables in schema candled from candled_reader;
   grant select on all tables in schema candled to candled;
-  for view_name in
-    select oid
+  execute (
+    select format('grant select on %s to candled_reader', string_agg(oid::regclass::text, ', '))
     from pg_class
     where relnamespace = 'candled'::regnamespace
-      and relkind = 'v'
-  loop
-    execute format('grant select on %s to candled_reader', view_name);
-  end loop;
+      and relkind = 'v');
   -- The only tables: a program must be able to tell a database of another version, and to know
   -- when, where and in what money a series trades.
   grant select on schema_version, market, source, market_session to candled_reader;
