@@ -677,7 +677,6 @@ create or replace function ensure_partition(day date)
 returns boolean
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   first_day date := date_trunc('month', day)::date;
@@ -742,7 +741,6 @@ create or replace function candle_moved()
 returns trigger
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 as $function$
 begin
   -- Not once a key: a row found here may be of a change that is copied already.
@@ -762,7 +760,6 @@ comment on function candle_moved is 'Notes what is written to a month that is be
 create or replace function recluster_month(first_day date, out step text, out moved bigint)
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 set timezone = 'UTC'
 -- Whoever writes to the month or reads candles waits behind us: so we wait briefly.
 set lock_timeout = '300ms'
@@ -901,7 +898,6 @@ create or replace function swap_month(first_day date)
 returns boolean
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 set timezone = 'UTC'
 set lock_timeout = '300ms'
 as $function$
@@ -1024,7 +1020,6 @@ create or replace function keep_ranges(
 returns void
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
@@ -1298,7 +1293,6 @@ returns table (
   source text, since timestamptz
 )
 language sql stable security definer
-set search_path = candled, pg_temp
 as $function$
   select n.name, v.since
   from (
@@ -1375,7 +1369,6 @@ comment on column feed_sequence.identity is
 create or replace function feed_identity()
 returns text
 language plpgsql stable
-set search_path = candled, pg_temp
 as $function$
 declare
   place text := format(
@@ -1489,7 +1482,6 @@ create or replace function month_arrived()
 returns trigger
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 as $function$
 begin
   perform ensure_partition(new.month);
@@ -1506,7 +1498,6 @@ create or replace function change_arrived()
 returns trigger
 language plpgsql
 security definer
-set search_path = candled, pg_temp
 as $function$
 begin
   perform pg_notify(
@@ -1582,7 +1573,6 @@ comment on function argument_error is 'Refuses an argument (SQLSTATE 22023) and 
 create or replace function instrument_id(spelling text, source text default null)
 returns integer
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   wanted smallint;
@@ -1630,7 +1620,6 @@ comment on function instrument_id is
 create or replace function symbol_error(symbol text, source text default null)
 returns void
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   nearest text;
@@ -1742,7 +1731,6 @@ comment on view stored_candles is
 create or replace function market_of(series integer)
 returns market
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   place market;
@@ -1764,7 +1752,6 @@ returns table (
 )
 language plpgsql stable security definer
 rows 2
-set search_path = candled, pg_temp
 as $function$
 begin
   return query
@@ -1803,7 +1790,6 @@ language plpgsql stable parallel safe
 -- Planned as dear, so that it is called once for each market and day.
 cost 10000
 rows 1
-set search_path = candled, pg_temp
 as $function$
 begin
   return query
@@ -1872,7 +1858,6 @@ create or replace function period_is_whole(
 )
 returns boolean
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 begin
   if exists (
@@ -1905,7 +1890,6 @@ create or replace function series_rows(
 returns setof candle
 language plpgsql stable security definer
 rows 1000
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 as $function$
 begin
@@ -1962,7 +1946,6 @@ create or replace function series_last(
 returns setof candle
 language plpgsql stable security definer
 rows 1
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 as $function$
 begin
@@ -2006,7 +1989,6 @@ create or replace function series_adjusted(
 )
 returns setof candle
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 as $function$
 begin
@@ -2062,7 +2044,6 @@ create or replace function series_forming(series integer, length smallint)
 returns setof candle
 language plpgsql stable security definer
 rows 1
-set search_path = candled, pg_temp
 as $function$
 begin
   if not exists (select from quote q where q.instrument_id = series) then
@@ -2090,7 +2071,6 @@ create or replace function stored_days()
 returns setof date
 language sql stable parallel safe
 rows 400
-set search_path = candled, pg_temp
 as $function$
   select generate_series(min(m.day) - 1, max(m.day) + interval '1 month', interval '1 day')::date
   from pg_inherits h
@@ -2285,7 +2265,6 @@ begin
     returns setof candle
     language plpgsql stable security definer
     rows 50
-    set search_path = candled, pg_temp
     set plan_cache_mode = force_generic_plan
     set jit = off
     as $function$
@@ -2507,7 +2486,6 @@ create or replace function series_candles(
 )
 returns setof candle
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 begin
   if flat then
@@ -2536,7 +2514,6 @@ create or replace function series_filled(
 returns setof candle
 language plpgsql stable security definer
 rows 1000
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
@@ -2665,7 +2642,6 @@ create or replace function candles(
 )
 returns setof candle_row
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
@@ -2801,7 +2777,6 @@ comment on function
 create or replace function market_sources(market text)
 returns smallint[]
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   found smallint[];
@@ -2833,7 +2808,6 @@ returns table (
 )
 language plpgsql stable security definer
 rows 5000
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
@@ -3017,7 +2991,6 @@ create or replace function set_candles(
 returns setof candle_row
 language plpgsql stable security definer
 rows 10000
-set search_path = candled, pg_temp
 set plan_cache_mode = force_custom_plan
 set jit = off
 as $function$
@@ -3069,7 +3042,6 @@ create or replace function candles(
 )
 returns setof candle_row
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 as $function$
 declare
   length constant smallint := timeframe_code(candles.timeframe);
@@ -3131,7 +3103,6 @@ create or replace function market_candles(
 returns setof candle_row
 language plpgsql stable security definer
 rows 10000
-set search_path = candled, pg_temp
 as $function$
 declare
   length constant smallint := timeframe_code(market_candles.timeframe);
@@ -3255,7 +3226,6 @@ returns table (
   instrument_id integer
 )
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 set plan_cache_mode = force_custom_plan
 set jit = off
 as $function$
@@ -3410,7 +3380,6 @@ comment on function movers is
 create or replace function served_on(series integer, day date)
 returns text[]
 language sql stable security definer
-set search_path = candled, pg_temp
 as $function$
   select array_agg(distinct v.source)
   from instrument i
@@ -3593,7 +3562,6 @@ create or replace function why(
 )
 returns setof candle_fact
 language plpgsql stable security definer
-set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
@@ -3753,7 +3721,6 @@ create or replace function feed_position(
   out known_at timestamptz
 )
 language sql stable security definer
-set search_path = candled, pg_temp
 as $function$
   select
     f.epoch,
@@ -3781,7 +3748,6 @@ returns table (
   closed_gap_ids bigint[], audit_instrument_ids integer[], audit_days date[], events jsonb
 )
 language sql stable security definer
-set search_path = candled, pg_temp
 as $function$
   (
     select
@@ -3813,7 +3779,6 @@ create or replace function prune_changes(keep_rows bigint default 200000)
 returns bigint
 language sql
 security definer
-set search_path = candled, pg_temp
 as $function$
   with pruned as (
     delete from change
@@ -3829,7 +3794,6 @@ create or replace function prune_rejections(keep_rows bigint default 200000)
 returns bigint
 language sql
 security definer
-set search_path = candled, pg_temp
 as $function$
   with pruned as (
     delete from rejected
@@ -3898,7 +3862,6 @@ comment on view feed_place is 'Progress of the journal in the database, and the 
 create or replace function schema_objects()
 returns setof text
 language sql stable
-set search_path = candled, pg_temp
 -- Constants of a body print in the session's zone and style.
 set timezone = 'UTC'
 set datestyle = 'ISO'
@@ -4078,6 +4041,22 @@ comment on function schema_objects is
   'roles than the three of the schema, and the members of those, are left out: the operator '
   'manages them.';
 
+-- A body that is text is looked up when it runs: in this schema, whoever calls it.
+do $pins$
+declare
+  pinned regprocedure;
+begin
+  for pinned in
+    select oid
+    from pg_proc
+    where pronamespace = 'candled'::regnamespace
+      and prosqlbody is null
+  loop
+    execute format('alter function %s set search_path = candled, pg_temp', pinned);
+  end loop;
+end
+$pins$;
+
 -- The columns of tables (table:column), of views and of types: the first pattern that fits, else the
 -- comment of the table's column of that name. Views that are stages of the client's queries (feed_*)
 -- have only the latter.
@@ -4242,7 +4221,7 @@ end
 $columns$;
 
 -- Rights. Nobody outside the three roles gets any. Readers may read no table of data: the functions
--- they call read it for them, as their owner and each with its search_path pinned.
+-- they call read it for them, as their owner.
 
 revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;

@@ -271,7 +271,7 @@ import Testing
         from pg_proc
         where pronamespace = 'candled'::regnamespace
           and prosecdef
-          and not coalesce(array_to_string(proconfig, ' '), '') like 'search_path=candled, pg_temp%'
+          and not coalesce('search_path=candled, pg_temp' = any (proconfig), false)
         """) == [])
   }
 }
