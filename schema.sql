@@ -2831,37 +2831,21 @@ begin
         and m.timeframe = 1
         and m.opened_at = minute
         and (market_at.as_of is null or m.known_from <= market_at.as_of)
+      union all
+      -- Read where the present values were not known yet: one of these was.
+      select
+        r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe,
+        r.flags, r.source, r.revision, r.open, r.high, r.low, r.close, r.volume, r.turnover,
+        r.trades, r.vwap
+      from candle_revision r
+      where market_at.as_of is not null
+        and r.instrument_id = i.id
+        and r.timeframe = 1
+        and r.opened_at = minute
+        and r.known_from <= market_at.as_of
+        and r.known_to > market_at.as_of
       limit 1
     ) c
-    where i.source = any (places);
-  if market_at.as_of is null then
-    return;
-  end if;
-  return query
-    select
-      i.id, i.symbol, r.opened_at, r.closed_at, r.trading_day, r.open, r.high, r.low, r.close,
-      r.volume, r.turnover, r.trades,
-      coalesce(r.vwap, average_price(r.turnover, r.volume, i.kind)), r.flags, r.revision,
-      r.known_from, sources[r.source]
-    from instrument i
-    cross join lateral (
-      select e.*
-      from candle_revision e
-      where e.instrument_id = i.id
-        and e.timeframe = 1
-        and e.opened_at = minute
-        and e.known_from <= market_at.as_of
-        and e.known_to > market_at.as_of
-        and not exists (
-          select
-          from candle m
-          where m.instrument_id = i.id
-            and m.timeframe = 1
-            and m.opened_at = minute
-            and m.known_from <= market_at.as_of)
-      order by e.revision desc
-      limit 1
-    ) r
     where i.source = any (places);
 end
 $function$;
