@@ -433,7 +433,6 @@ create table if not exists instrument_list (
   constraint verdict_is_known check (verdict in ('accepted', 'quarantined'))
 );
 create index if not exists instrument_list_newest on instrument_list (source, part, id);
-comment on index instrument_list_newest is 'The list accepted last.';
 comment on table instrument_list is 'Every list of instruments received, and the verdict on it.';
 comment on column instrument_list.part is 'Part of the universe: hslt, bj, a node, assets.';
 comment on column instrument_list.judged_at is 'When the verdict was reached: the daemon''s clock.';
@@ -456,7 +455,6 @@ create table if not exists adjustment_factor (
 create unique index if not exists adjustment_factor_now
   on adjustment_factor (instrument_id, kind, from_day)
   where known_to is null;
-comment on index adjustment_factor_now is 'One current factor per day.';
 comment on table adjustment_factor is 'Adjustment factors over time. qfq divides, hfq multiplies.';
 comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
 comment on column adjustment_factor.from_day is 'Valid from this day until the next row''s.';
@@ -1158,9 +1156,7 @@ create table if not exists gap (
     check ((permanent_at is null) = (permanent_reason is null))
 );
 create index if not exists gap_instrument on gap (instrument_id, trading_day);
-comment on index gap_instrument is 'The gaps of one instrument''s day.';
 create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
-comment on index gap_open is 'Open gaps.';
 comment on table gap is
   'Trading that candled did not see: in the day''s volume, in no minute. Never deleted: a gap '
   'whose minutes were found is closed.';
@@ -1246,7 +1242,6 @@ create table if not exists disagreement (
 create unique index if not exists disagreement_open
   on disagreement (instrument_id, timeframe, opened_at, field)
   where resolved_at is null;
-comment on index disagreement_open is 'One open row per candle and field.';
 comment on table disagreement is 'Values on which two sources, or two readings, disagree.';
 comment on column disagreement.field is
   'volume, turnover, open, high, low, close, limit_up or limit_down.';
@@ -1727,7 +1722,6 @@ where q.last > 0
 comment on view stored_candles is
   'Stored candles, and the minute and day that are forming with state open, by length in minutes.';
 
-
 create or replace function market_of(series integer)
 returns market
 language plpgsql stable security definer
@@ -1983,6 +1977,21 @@ comment on function series_last is
   'Stage of candles(): the newest row of a series that was opened before a time and known then, '
   'with its present values.';
 
+create or replace function known_factors(series integer, factor_kind smallint, as_of timestamptz)
+returns setof adjustment_factor
+language sql stable
+begin atomic
+  select f.*
+  from adjustment_factor f
+  where f.instrument_id = series
+    and f.kind = factor_kind
+    and case
+      when as_of is null then f.known_to is null
+      else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
+    end;
+end;
+comment on function known_factors is 'Adjustment factors of a series, as known now or then.';
+
 create or replace function series_adjusted(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
   factor_kind smallint, stands_on date
@@ -2003,13 +2012,7 @@ begin
       select
         f.from_day, f.factor,
         lead(f.from_day, 1, 'infinity') over (order by f.from_day) as to_day
-      from adjustment_factor f
-      where f.instrument_id = series
-        and f.kind = factor_kind
-        and case
-          when as_of is null then f.known_to is null
-          else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
-        end
+      from known_factors(series, factor_kind, as_of) f
     ),
     scale as (
       select
@@ -2712,16 +2715,7 @@ begin
     return;
   end if;
   if factor_kind is not null
-    and not exists (
-      select
-      from adjustment_factor f
-      where f.instrument_id = series
-        and f.kind = factor_kind
-        and case
-          when candles.as_of is null then f.known_to is null
-          else f.known_from <= candles.as_of
-            and coalesce(f.known_to, 'infinity') > candles.as_of
-        end)
+    and not exists (select from known_factors(series, factor_kind, candles.as_of))
   then
     perform argument_error(
       'adjust', candles.adjust, format('raw, for no factors of %s are known', candles.symbol));
@@ -3122,16 +3116,7 @@ begin
     where i.source = any (places)
       and (
         factor_kind is null
-        or exists (
-          select
-          from adjustment_factor f
-          where f.instrument_id = i.id
-            and f.kind = factor_kind
-            and case
-              when market_candles.as_of is null then f.known_to is null
-              else f.known_from <= market_candles.as_of
-                and coalesce(f.known_to, 'infinity') > market_candles.as_of
-            end));
+        or exists (select from known_factors(i.id, factor_kind, market_candles.as_of)));
 end
 $function$;
 comment on function market_candles is
