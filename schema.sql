@@ -1116,14 +1116,9 @@ begin
   group by c.instrument_id, c.newest
   on conflict (instrument_id) do update
   set
-    trading_day = excluded.trading_day,
-    high = excluded.high,
-    low = excluded.low,
-    high_days = excluded.high_days,
-    highs = excluded.highs,
-    low_days = excluded.low_days,
-    lows = excluded.lows,
-    traded = excluded.traded;
+    (trading_day, high, low, high_days, highs, low_days, lows, traded) = (
+      excluded.trading_day, excluded.high, excluded.low, excluded.high_days, excluded.highs,
+      excluded.low_days, excluded.lows, excluded.traded);
 end
 $function$;
 comment on function keep_ranges is
@@ -2766,8 +2761,6 @@ comment on function
   'that time, corrections and factors alike. source: the series, if a symbol has several. vwap is '
   'turnover ÷ volume if the source sends none; null for indexes and adjusted prices.';
 
--- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
--- partition is in the order of time; back-filling or clustering by key ends that.
 create or replace function market_sources(market text)
 returns smallint[]
 language plpgsql stable security definer
@@ -2791,6 +2784,8 @@ end
 $function$;
 comment on function market_sources is 'The sources of a market by its name; of all if null.';
 
+-- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
+-- partition is in the order of time; back-filling or clustering by key ends that.
 create or replace function market_at(
   at timestamptz, as_of timestamptz default null, market text default null
 )
@@ -3234,28 +3229,23 @@ begin
   -- What is kept ends with the newest day: before an earlier one the days are read.
   past_extremes := extremes and exists (select from price_range r where r.trading_day > on_day);
   return query
-    with present as materialized (
-      select
-        c.instrument_id, c.opened_at, c.high, c.low, c.close, c.volume, c.turnover
+    with final as materialized (
+      select c.instrument_id, c.opened_at, c.high, c.low, c.close, c.volume, c.turnover
       from candle c
       where c.timeframe = 240
         and c.trading_day = on_day
         and c.opened_at >= from_ts
         and c.opened_at < from_ts + interval '3 days'
+    ),
+    present as materialized (
+      select *
+      from final
       union all
-      select
-        q.instrument_id, q.quoted_at, q.high, q.low, q.last, q.volume, q.turnover
+      select q.instrument_id, q.quoted_at, q.high, q.low, q.last, q.volume, q.turnover
       from quote q
       where q.trading_day = on_day
         and q.high > 0
-        and not exists (
-          select
-          from candle c
-          where c.instrument_id = q.instrument_id
-            and c.timeframe = 240
-            and c.trading_day = on_day
-            and c.opened_at >= from_ts
-            and c.opened_at < from_ts + interval '3 days')
+        and not exists (select from final f where f.instrument_id = q.instrument_id)
     ),
     moved as (
       select
