@@ -3734,37 +3734,19 @@ comment on function changes is
   'The changes after a cursor, in order, with the columns of the table change. kind is change, or '
   'skipped in a first row if changes from from_seq to seq were deleted.';
 
-create or replace function prune_changes(keep_rows bigint default 200000)
-returns bigint
+create or replace function prune(changes_kept bigint, rejections_kept bigint)
+returns void
 language sql
 security definer
 as $function$
-  with pruned as (
-    delete from change
-    where seq <= (select last_seq from feed_sequence) - greatest(keep_rows, 0)
-    returning seq
-  )
-  select count(*)
-  from pruned
+  delete from change
+  where seq <= (select last_seq from feed_sequence) - greatest(changes_kept, 0);
+  delete from rejected
+  where id <= (select max(id) from rejected) - greatest(rejections_kept, 0)
 $function$;
-comment on function prune_changes is 'Deletes all but the last keep_rows changes; a day has 5,000.';
-
-create or replace function prune_rejections(keep_rows bigint default 200000)
-returns bigint
-language sql
-security definer
-as $function$
-  with pruned as (
-    delete from rejected
-    where id <= (select max(id) from rejected) - greatest(keep_rows, 0)
-    returning id
-  )
-  select count(*)
-  from pruned
-$function$;
-comment on function prune_rejections is
-  'Deletes rejected rows but the last keep_rows numbers; a source that sends nothing else adds 20,000 '
-  'a day.';
+comment on function prune is
+  'Deletes all but the last changes; a day has 5,000. Deletes rejected rows but the last numbers; a '
+  'source that sends nothing else adds 20,000 a day.';
 
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
@@ -4203,8 +4185,8 @@ begin
   grant select on schema_version, market, source, market_session to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
-    ensure_partition, keep_ranges, prune_changes, prune_rejections, feed_identity, recluster_month, swap_month,
-    month_arrived, change_arrived
+    ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
+    change_arrived
   from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,

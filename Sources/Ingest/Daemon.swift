@@ -219,7 +219,6 @@ extension StoreWriter: CommitSink {
   private static let rejectionsKept: Int64 = 200_000
 
   package func prune() throws(StoreError) {
-    _ = try pruneChanges(keepRows: Self.changesKept)
-    _ = try pruneRejections(keepRows: Self.rejectionsKept)
+    try prune(changesKept: Self.changesKept, rejectionsKept: Self.rejectionsKept)
   }
 }

@@ -124,15 +124,9 @@ package actor StoreWriter {
     return receipt
   }
 
-  /// Forgets all but the last `keepRows` changes of the feed.
-  /// - Returns: how many were forgotten.
-  package func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
-    try session.opened().pruneChanges(keepRows: keepRows)
-  }
-
-  /// Forgets all but about the last `keepRows` rows that were refused.
-  /// - Returns: how many were forgotten.
-  package func pruneRejections(keepRows: Int64) throws(StoreError) -> Int64 {
-    try session.opened().pruneRejections(keepRows: keepRows)
+  /// Forgets all but the last changes of the feed, and all but about the last rows that were
+  /// refused.
+  package func prune(changesKept: Int64, rejectionsKept: Int64) throws(StoreError) {
+    try session.opened().prune(changesKept: changesKept, rejectionsKept: rejectionsKept)
   }
 }

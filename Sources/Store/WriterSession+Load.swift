@@ -101,22 +101,11 @@ extension WriterSession {
 // MARK: horizon
 
 extension WriterSession {
-  private static let pruneChanges = Statement(
-    name: "prune_changes", sql: "select prune_changes($1::bigint)")
-  private static let pruneRejections = Statement(
-    name: "prune_rejections", sql: "select prune_rejections($1::bigint)")
+  private static let prune = Statement(
+    name: "prune", sql: "select prune($1::bigint, $2::bigint)")
 
-  func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
-    try prune(Self.pruneChanges, keepRows: keepRows)
-  }
-
-  func pruneRejections(keepRows: Int64) throws(StoreError) -> Int64 {
-    try prune(Self.pruneRejections, keepRows: keepRows)
-  }
-
-  private func prune(_ statement: Statement, keepRows: Int64) throws(StoreError) -> Int64 {
-    let parameters = WireParameters(.int64(keepRows))
-    var row = try connection.run(statement, with: parameters, context: "prune").row(0)
-    return try row.int64()
+  func prune(changesKept: Int64, rejectionsKept: Int64) throws(StoreError) {
+    let parameters = WireParameters(.int64(changesKept), .int64(rejectionsKept))
+    try connection.run(Self.prune, with: parameters, context: "prune")
   }
 }

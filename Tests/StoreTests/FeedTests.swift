@@ -116,7 +116,7 @@ import Testing
     for position in 1...10 {
       _ = try await writer.commit(samples.sweep(position: Int64(position), instruments: 1))
     }
-    #expect(try await writer.pruneChanges(keepRows: 3) == 7)
+    try await writer.prune(changesKept: 3, rejectionsKept: 3)
     let client = try await CandledClient.connect(database.url)
     var items = client.follow(after: 2).makeAsyncIterator()
     guard case .skipped(let from, let to) = try await items.next() else {
@@ -134,14 +134,14 @@ import Testing
   @Test func `refused rows have a horizon, too`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    #expect(try await writer.pruneRejections(keepRows: 3) == 0)
+    try await writer.prune(changesKept: 3, rejectionsKept: 3)
     try database.execute(
       """
       insert into candled.rejected (received_at, trading_day, source, reason, detail, payload)
       select now(), '2026-07-06', 1, 'malformed', '', n::text::bytea
       from generate_series(1, 10) n
       """)
-    #expect(try await writer.pruneRejections(keepRows: 3) == 7)
+    try await writer.prune(changesKept: 3, rejectionsKept: 3)
     let kept = "string_agg(convert_from(payload, 'utf8'), ' ' order by id)"
     #expect(try database.value("select \(kept) from candled.rejected") == "8 9 10")
   }
