@@ -4217,10 +4217,7 @@ begin
     string_agg(a.attname, ', ' order by a.attnum))
   into polled
   from pg_attribute a
-  where a.attrelid = 'quote'::regclass
-    and a.attnum > 0
-    and not a.attisdropped
-    and a.attname <> 'book_state';
+  where a.attrelid = 'feed_quotes'::regclass;
   for made in
     select *
     from (
@@ -4235,14 +4232,11 @@ begin
         )
     ) v (name, tables, comment)
   loop
-    -- Set as a whole, so that an upgrade changes what is there.
-    if exists (select from pg_publication where pubname = made.name) then
-      execute format('alter publication %I set table %s', made.name, made.tables);
-    else
-      execute format(
-        'create publication %I for table %s with (publish_via_partition_root = true)',
-        made.name, made.tables);
+    if not exists (select from pg_publication where pubname = made.name) then
+      execute format('create publication %I with (publish_via_partition_root = true)', made.name);
     end if;
+    -- Set as a whole, so that an upgrade changes what is there.
+    execute format('alter publication %I set table %s', made.name, made.tables);
     execute format('comment on publication %I is %L', made.name, made.comment);
   end loop;
   -- For the first copy.
