@@ -3745,8 +3745,8 @@ as $function$
   where id <= (select max(id) from rejected) - greatest(rejections_kept, 0)
 $function$;
 comment on function prune is
-  'Deletes all but the last changes; a day has 5,000. Deletes rejected rows but the last numbers; a '
-  'source that sends nothing else adds 20,000 a day.';
+  'Deletes all but the last changes; a day has 5,000. Deletes rejected rows but the last numbers; '
+  'a source that sends nothing else adds 20,000 a day.';
 
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
@@ -3998,9 +3998,9 @@ begin
 end
 $pins$;
 
--- The columns of tables (table:column), of views and of types: the first pattern that fits, else the
--- comment of the table's column of that name. Views that are stages of the client's queries (feed_*)
--- have only the latter.
+-- The columns of tables (table:column), views and types: the first pattern that fits, else the
+-- comment of the table's column of that name. Views that are stages of the client's queries
+-- (feed_*) have only the latter.
 do $columns$
 declare
   shown record;
@@ -4018,7 +4018,7 @@ begin
         (0, 'quote:candle\_source', 'As candle.source, for the forming minute.'),
         (0, 'quote:trading\_day', 'The exchange''s date of the stamp.'),
         (1, 'quote:candle\_%', 'Of the forming minute, so far.'),
-        (1, 'quote:limit\_%', 'Of trading_day as a source stated it; 0: stated that there is none.'),
+        (1, 'quote:limit\_%', 'Of trading_day as a source stated it; 0: there is none.'),
         (1, 'day\_audit:minute\_%', 'Sum over the minute candles.'),
         (1, 'day\_audit:gap\_%', 'Sum over the open gaps.'),
         (1, 'day\_audit:after%', 'Of the fixed-price session; in no other sum.'),
@@ -4034,8 +4034,8 @@ begin
         (1, 'serving:source', 'Who serves until the next row; see source_name().'),
         (
           1, 'disagreement:timeframe',
-          'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a '
-            'whole.'
+          'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as '
+            'a whole.'
         ),
         (
           1, 'rejected:trading\_day',
@@ -4186,7 +4186,7 @@ begin
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
-    change_arrived
+    change_arrived, known_factors
   from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,

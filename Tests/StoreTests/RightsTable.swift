@@ -60,12 +60,12 @@ enum RightsTable {
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
       "feed_position", "changes", "schema_objects", "served", "served_on",
-      "candle_moved", "is_replica", "known_factors",
+      "candle_moved", "is_replica",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["keep_ranges"] = ("x", "")
-    rights["prune"] = ("x", "")
+    for name in ["prune", "known_factors"] { rights[name] = ("x", "") }
     for name in ["feed_identity", "recluster_month", "swap_month"] { rights[name] = ("x", "") }
     // Of triggers: PostgreSQL refuses a call before it looks at rights.
     for name in ["month_arrived", "change_arrived"] { rights[name] = ("x", "x") }
