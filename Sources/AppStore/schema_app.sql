@@ -1453,25 +1453,16 @@ as $function$
     from pg_proc p
     where p.pronamespace = 'candled_app'::regnamespace
   ),
-  -- What the gateway's role, and everybody, may do. What other roles are granted is the operator's.
-  granted (name, entry) as (
-    select 'schema candled_app', a
+  owned (name, owner, acl) as (
+    select 'schema candled_app', n.nspowner, n.nspacl
     from pg_namespace n
-    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
     where n.nspname = 'candled_app'
-      and a.grantee <> n.nspowner
     union all
-    select r.name, a
+    select r.name, r.relowner, r.relacl
     from relation r
-    cross join lateral aclexplode(
-      coalesce(
-        r.relacl, acldefault(case r.relkind when 'S' then 's' else 'r' end::"char", r.relowner))) a
-    where a.grantee <> r.relowner
     union all
-    select f.name, a
+    select f.name, f.proowner, coalesce(f.proacl, acldefault('f', f.proowner))
     from routine f
-    cross join lateral aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
-    where a.grantee <> f.proowner
   )
   select format(
     'column %s.%s %s%s%s%s',
@@ -1503,12 +1494,13 @@ as $function$
   select format('%s %s', f.name, md5(pg_get_functiondef(f.oid)))
   from routine f
   union all
-  select format(
-    'right %s on %s to %s', (g.entry).privilege_type, g.name,
-    case (g.entry).grantee when 0 then 'public' else pg_get_userbyid((g.entry).grantee) end)
-  from granted g
-  where (g.entry).grantee in (
-    0, (select oid from pg_roles where rolname = 'candled_app'))
+  -- What the gateway's role, and everybody, may do. What other roles are granted is the operator's.
+  select format('right %s on %s to %s', g.privilege_type, o.name, coalesce(r.rolname, 'public'))
+  from owned o
+  cross join lateral aclexplode(o.acl) g
+  left join pg_roles r on r.oid = g.grantee
+  where g.grantee <> o.owner
+    and (g.grantee = 0 or r.rolname = 'candled_app')
   order by 1
 $function$;
 comment on function schema_objects is
