@@ -1,6 +1,6 @@
-/// Whom limits count: a token, or an address without one.
+/// Whom limits count: a user, through whatever tokens, or an address without one.
 package enum AccessKey: Sendable, Hashable {
-  case token(Int64)
+  case user(Int64)
   case address([UInt8])
 
   /// Whose request a task is for; nil: nobody's.

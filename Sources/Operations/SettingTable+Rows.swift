@@ -219,9 +219,9 @@ package enum GatewaySettings {
   package static let connectionsMax = Setting.integer(
     "gateway.connections_max", default: 12_000, in: 1...60_000,
     help: "Connections at a time. A further one takes the place of the oldest idle one.")
-  package static let tokenRequests = Setting.integer(
-    "gateway.token_requests_per_second", default: 50, in: 0...100_000,
-    help: "Requests per second of one token; four seconds' worth at once. 0: no limit.")
+  package static let userRequests = Setting.integer(
+    "gateway.user_requests_per_second", default: 50, in: 0...100_000,
+    help: "Requests per second of one user; four seconds' worth at once. 0: no limit.")
   package static let addressRequests = Setting.integer(
     "gateway.address_requests_per_second", default: 20, in: 0...100_000,
     help: "The same of one address, of its requests without a token. 0: no limit.")
@@ -237,7 +237,7 @@ package enum GatewaySettings {
 
   static let section = SettingSection(
     "gateway", listen, storeURL, storePasswordFile, anonymous, broker, brokerClock, commissionRate,
-    commissionMin, sameDayFunds, webhookPrivateNetworks, connectionsMax, tokenRequests,
+    commissionMin, sameDayFunds, webhookPrivateNetworks, connectionsMax, userRequests,
     addressRequests, trustedProxies, origins, hosts)
 }
 

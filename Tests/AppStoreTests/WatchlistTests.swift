@@ -273,7 +273,7 @@ import Testing
 
   @Test func `a client has a quarter of the places, and the others have the rest`() async throws {
     let store = AppStore(url: try AppDatabase().url, pendingMax: 8)
-    let (one, other) = (AccessKey.token(1), AccessKey.address([192, 0, 2, 1]))
+    let (one, other) = (AccessKey.user(1), AccessKey.address([192, 0, 2, 1]))
     let (served, refused) = try await ask(
       store, as: [one, one, one, other, other], untilRefused: 1)
     #expect(served == [one: 2, other: 2] && refused == 1)

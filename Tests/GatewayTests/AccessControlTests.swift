@@ -121,9 +121,9 @@ import Testing
     #expect(throws: Problem.unauthenticated) { try control.ticket(for: .anonymous) }
   }
 
-  @Test func `tokens and addresses have buckets of their own`() {
+  @Test func `users and addresses have buckets of their own`() {
     letIn()
-    let control = control(.init(anonymous: true, tokenRequests: 2, addressRequests: 1))
+    let control = control(.init(anonymous: true, userRequests: 2, addressRequests: 1))
     for _ in 0..<8 { #expect(control.admit(known).outcome == .admitted(.token(alice))) }
     guard case .refused(let problem) = control.admit(known).outcome else {
       Issue.record("not limited")
@@ -135,6 +135,30 @@ import Testing
     #expect(verdict.headers.contains { $0.name == "RateLimit" && $0.value.contains("r=0") })
     clock.withLock { $0 += 1_000_000 }
     #expect(control.admit(request()).outcome == .admitted(.anonymous))
+  }
+
+  @Test func `the tokens of a user share one bucket, and those of another do not`() {
+    var generator = SystemRandomNumberGenerator()
+    let secrets = (0..<4).map { _ in TokenSecret(using: &generator) }
+    let tokens = secrets.enumerated().map { index, secret in
+      (
+        secret.digest,
+        Token(
+          id: Int64(index), userID: index < 3 ? 3 : 4, user: "", name: "\(index)",
+          scopes: [.market], createdAt: Timestamp(seconds: 0))
+      )
+    }
+    directory.replace(with: Dictionary(uniqueKeysWithValues: tokens))
+    let control = control(.init(userRequests: 3))
+    func isAdmitted(_ index: Int) -> Bool {
+      guard case .admitted = control.admit(request(secrets[index].reveal())).outcome else {
+        return false
+      }
+      return true
+    }
+    // Four seconds' worth.
+    for turn in 0..<12 { #expect(isAdmitted(turn % 3)) }
+    #expect(!isAdmitted(0) && !isAdmitted(1) && !isAdmitted(2) && isAdmitted(3))
   }
 
   @Test func `who collects 401 and 404 is slowed down to a tenth`() {

@@ -15,7 +15,7 @@ import Testing
 
   private func book(_ count: Int, ofAddress: Int = 3, ofToken: Int = 2) -> ConnectionBook<Int> {
     var limits = ConnectionLimits(connectionsMax: count)
-    (limits.connectionsOfAddressMax, limits.connectionsOfTokenMax) = (ofAddress, ofToken)
+    (limits.connectionsOfAddressMax, limits.connectionsOfUserMax) = (ofAddress, ofToken)
     (limits.unsentBytesOfClientMax, limits.unsentBytesMax) = (100, 250)
     return ConnectionBook(limits)
   }
@@ -51,17 +51,17 @@ import Testing
     #expect(book.open(5, client: Self.home) == [5])
   }
 
-  @Test func `a connection is its token's once it shows one, and a stream is nobody's`() {
+  @Test func `a connection is its user's once it shows a token, and a stream is nobody's`() {
     var book = book(10)
     for id in 1...3 {
       _ = book.open(id, client: Self.home)
       book.begin(id)
     }
-    #expect(book.identify(1, as: .token(7)) == .admitted)
-    #expect(book.identify(2, as: .token(7)) == .admitted)
-    #expect(book.identify(3, as: .token(7)) == .tooMany)
+    #expect(book.identify(1, as: .user(7)) == .admitted)
+    #expect(book.identify(2, as: .user(7)) == .admitted)
+    #expect(book.identify(3, as: .user(7)) == .tooMany)
     book.rest(1)
-    #expect(book.identify(3, as: .token(7)) == .replaces(1))
+    #expect(book.identify(3, as: .user(7)) == .replaces(1))
     for id in 4...6 { #expect(book.open(id, client: Self.home) == []) }
     for id in 4...6 {
       book.begin(id)
@@ -75,7 +75,7 @@ import Testing
     for id in 1...5 {
       #expect(book.open(id, client: nil) == [])
       book.begin(id)
-      #expect(book.identify(id, as: .token(7)) == .admitted)
+      #expect(book.identify(id, as: .user(7)) == .admitted)
     }
     #expect(book.open(6, client: nil) == [6])
   }
@@ -83,18 +83,18 @@ import Testing
   @Test func `answers that are not taken are bounded by client and in all`() {
     var book = book(10)
     for id in 1...4 { _ = book.open(id, client: .address([UInt8(id)])) }
-    #expect(book.hold(120, of: .token(1), on: 1) == true, "one answer of any size")
-    #expect(!book.hold(1, of: .token(1), on: 2) && book.identify(2, as: .token(1)) == .unread)
-    #expect(book.hold(100, of: .token(2), on: 2) == true)
-    #expect(!book.hold(31, of: .token(3), on: 3) && book.hold(30, of: .token(3), on: 3))
+    #expect(book.hold(120, of: .user(1), on: 1) == true, "one answer of any size")
+    #expect(!book.hold(1, of: .user(1), on: 2) && book.identify(2, as: .user(1)) == .unread)
+    #expect(book.hold(100, of: .user(2), on: 2) == true)
+    #expect(!book.hold(31, of: .user(3), on: 3) && book.hold(30, of: .user(3), on: 3))
     #expect(book.unsentBytes == 250)
-    #expect(!book.hold(1, of: .token(2), on: 2) && book.identify(2, as: .token(2)) == .unread)
-    #expect(book.identify(3, as: .token(3)) == .admitted, "its last answer was taken in")
+    #expect(!book.hold(1, of: .user(2), on: 2) && book.identify(2, as: .user(2)) == .unread)
+    #expect(book.identify(3, as: .user(3)) == .admitted, "its last answer was taken in")
     book.rest(1)
     book.close(2)
-    #expect(book.identify(4, as: .token(1)) == .admitted)
+    #expect(book.identify(4, as: .user(1)) == .admitted)
     #expect(book.unsentBytes == 30)
-    #expect(book.hold(100, of: .token(1), on: 1) && book.hold(100, of: .token(2), on: 4))
+    #expect(book.hold(100, of: .user(1), on: 1) && book.hold(100, of: .user(2), on: 4))
   }
 
   @Test(arguments: [UInt64.random(in: 1...1_000_000)])
@@ -116,9 +116,9 @@ import Testing
       case 3: book.begin(id)
       case 4: book.rest(id)
       case 5:
-        let outcome = book.identify(id, as: .token(.random(in: 0...5, using: &random)))
+        let outcome = book.identify(id, as: .user(.random(in: 0...5, using: &random)))
         if case .replaces(let closed) = outcome { open.remove(closed) }
-      default: _ = book.hold(Int.random(in: 1...90, using: &random), of: .token(1), on: id)
+      default: _ = book.hold(Int.random(in: 1...90, using: &random), of: .user(1), on: id)
       }
       guard book.count == open.count, open.count <= 20 else {
         Issue.record("seed \(seed), step \(step): \(book.count) of \(open.count)")

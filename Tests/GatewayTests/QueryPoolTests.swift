@@ -12,7 +12,7 @@ import Testing
   func fairness() async throws {
     let pool = QueryPool(url: try StoreDatabase().url, connections: 1, waitingMax: 4, log: quietLog)
     let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
-    let (greedy, other) = (AccessKey.token(1), AccessKey.address([192, 0, 2, 1]))
+    let (greedy, other) = (AccessKey.user(1), AccessKey.address([192, 0, 2, 1]))
     try await withThrowingTaskGroup(of: Void.self) { group in
       func ask(as client: AccessKey) {
         group.addTask {

@@ -55,7 +55,7 @@ package struct HostileGatewayTrial {
       "hostile", binary: binary, gateways: 2, instruments: Self.quoted, seed: seed,
       day: TrialDay.start..<TrialDay.stop,
       limits: [
-        "gateway.address_requests_per_second": "20", "gateway.token_requests_per_second": "50",
+        "gateway.address_requests_per_second": "20", "gateway.user_requests_per_second": "50",
       ])
     defer { pair.end() }
     try prepare(pair)

@@ -56,18 +56,18 @@ package final class AccessControl: Sendable {
   package struct Options: Sendable {
     package var anonymous: Bool
     /// A second; 0 is no limit.
-    package var tokenRequests: Int
+    package var userRequests: Int
     package var addressRequests: Int
     package var trustedProxies: [AddressRange]
     package var origins: [String]
     package var hosts: [String]
 
     package init(
-      anonymous: Bool = false, tokenRequests: Int = 0, addressRequests: Int = 0,
+      anonymous: Bool = false, userRequests: Int = 0, addressRequests: Int = 0,
       trustedProxies: [AddressRange] = [], origins: [String] = [], hosts: [String] = []
     ) {
       self.anonymous = anonymous
-      self.tokenRequests = tokenRequests
+      self.userRequests = userRequests
       self.addressRequests = addressRequests
       self.trustedProxies = trustedProxies
       self.origins = origins
@@ -77,7 +77,7 @@ package final class AccessControl: Sendable {
     package init(_ settings: Settings) {
       self.init(
         anonymous: settings[GatewaySettings.anonymous],
-        tokenRequests: settings[GatewaySettings.tokenRequests],
+        userRequests: settings[GatewaySettings.userRequests],
         addressRequests: settings[GatewaySettings.addressRequests],
         trustedProxies: settings[GatewaySettings.trustedProxies],
         origins: settings[GatewaySettings.origins],
@@ -86,7 +86,7 @@ package final class AccessControl: Sendable {
   }
 
   private struct State: Sendable {
-    var tokens: RateLimiter<AccessKey>?
+    var users: RateLimiter<AccessKey>?
     var addresses: RateLimiter<AccessKey>?
     var tickets = TicketBox()
   }
@@ -112,7 +112,7 @@ package final class AccessControl: Sendable {
     rule = OriginRule(origins: options.origins, hosts: options.hosts)
     state = Locked(
       State(
-        tokens: Self.limiter(options.tokenRequests),
+        users: Self.limiter(options.userRequests),
         addresses: Self.limiter(options.addressRequests)))
   }
 
@@ -141,7 +141,7 @@ package final class AccessControl: Sendable {
     if case .success(.token(let identity)) = caller {
       verdict = AccessVerdict(
         outcome: .admitted(.token(identity)), headers: verdict.headers,
-        key: .token(identity.tokenID), address: address)
+        key: .user(identity.userID), address: address)
     } else if case .failure(let problem) = caller {
       verdict.outcome = .refused(problem)
     } else {
@@ -159,7 +159,7 @@ package final class AccessControl: Sendable {
       var verdict = verdict
       let answer: (RateLimiter<AccessKey>.Verdict, [(name: String, value: String)])? =
         switch verdict.key {
-        case .token: state.tokens.request(from: verdict.key, at: now)
+        case .user: state.users.request(from: verdict.key, at: now)
         case .address: state.addresses.request(from: verdict.key, at: now)
         }
       if let (bucket, headers) = answer {
@@ -180,7 +180,7 @@ package final class AccessControl: Sendable {
     let now = now()
     state.withLock { state in
       switch verdict.key {
-      case .token: state.tokens?.charge(verdict.key, cost: Self.failureCost, at: now)
+      case .user: state.users?.charge(verdict.key, cost: Self.failureCost, at: now)
       case .address: state.addresses?.charge(verdict.key, cost: Self.failureCost, at: now)
       }
     }

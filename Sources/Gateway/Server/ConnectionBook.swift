@@ -1,7 +1,7 @@
 /// Which connections there are, whose they are, which are idle and what their clients have not
 /// taken: the value behind `ConnectionTable`, without I/O.
 ///
-/// A client is an address until it shows a token, and the token from then on. A connection of a
+/// A client is an address until it shows a token, and its user from then on. A connection of a
 /// proxy that is trusted carries many clients' requests: it has no client, though its answers do.
 /// A stream has no client either: streams are counted by `StreamConnections`.
 
@@ -121,7 +121,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     if full.contains(client) || unsent[client, default: 0] >= limits.unsentBytesOfClientMax {
       return .unread
     }
-    guard let entry = entries[id], entry.isCounted, entry.client != client, case .token = client
+    guard let entry = entries[id], entry.isCounted, entry.client != client, case .user = client
     else { return .admitted }
     var outcome = Identification.admitted
     if counts[client, default: 0] >= limits.connections(of: client) {

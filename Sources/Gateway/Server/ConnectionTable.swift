@@ -15,9 +15,9 @@ package struct ConnectionLimits: Sendable {
   /// Of an address, without a token: an office whose browsers open six each. None where requests
   /// of an address are not limited either.
   package var connectionsOfAddressMax = 1_000
-  /// Of a token, without its streams: the pool of an app's server; at 50 requests a second each
+  /// Of a user, without streams: the pool of an app's server; at 50 requests a second each
   /// has two seconds for one.
-  package var connectionsOfTokenMax = 100
+  package var connectionsOfUserMax = 100
   /// Answers of a client that the kernel has not taken: seven of the largest list there is.
   package var unsentBytesOfClientMax = 16 << 20
   /// Of all clients together; a gateway takes 100 MB without.
@@ -28,7 +28,7 @@ package struct ConnectionLimits: Sendable {
   func connections(of client: AccessKey) -> Int {
     switch client {
     case .address: connectionsOfAddressMax
-    case .token: connectionsOfTokenMax
+    case .user: connectionsOfUserMax
     }
   }
 }
@@ -145,7 +145,7 @@ extension Problem {
 
   static let tooManyConnections = Problem(
     .tooManyRequests, code: "too_many_connections",
-    title: "the token has too many connections, and all of them are in use",
+    title: "the user has too many connections, and all of them are in use",
     headers: [.retryAfter: "1"])
 }
 

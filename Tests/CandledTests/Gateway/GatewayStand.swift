@@ -98,7 +98,7 @@ final class GatewayStand {
       // Tests ask more often than people.
       [
         "--config", "/dev/stdin", "--set", "gateway.listen=127.0.0.1:\(port)",
-        "--set", "gateway.token_requests_per_second=0",
+        "--set", "gateway.user_requests_per_second=0",
         "--set", "gateway.address_requests_per_second=0",
       ] + settings.flatMap { ["--set", $0] },
       configuration: Self.configuration(database), environment: environment,
