@@ -42,4 +42,89 @@ import Testing
       try await group.waitForAll()
     }
   }
+
+  @Test("a client's parallel queries never keep another's waiting", arguments: [16, 40])
+  func dearest(parallel: Int) async throws {
+    let pool = QueryPool(url: try StoreDatabase().url, log: quietLog)
+    let (running, go) = (Locked(0), DispatchSemaphore(value: 0))
+    let served = Locked(0)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<parallel {
+        group.addTask {
+          await AccessKey.$current.withValue(.user(1)) {
+            // Those that find 32 waiting are refused.
+            try? await pool.run { _ in
+              running.withLock { $0 += 1 }
+              go.wait()
+            }
+          }
+        }
+      }
+      while running.withLock({ $0 }) < 2 { await Task.yield() }
+      for client in [AccessKey.user(2), .address([192, 0, 2, 1])] {
+        try await AccessKey.$current.withValue(client) {
+          try await pool.run { _ in served.withLock { $0 += 1 } }
+        }
+      }
+      #expect(running.withLock { $0 } == 2 && served.withLock { $0 } == 2)
+      for _ in 0..<parallel { go.signal() }
+      try await group.waitForAll()
+    }
+  }
+}
+
+@Suite struct TurnQueueTests {
+  private typealias Queue = TurnQueue<String, Int>
+
+  private func enter(_ names: [String], of client: AccessKey?, to queue: inout Queue) -> Int {
+    names.count { queue.enter($0, of: client) }
+  }
+
+  private func start(_ queue: inout Queue) -> [String] {
+    var started: [String] = []
+    while let next = queue.next() { started.append(next.request) }
+    return started
+  }
+
+  @Test func `a client has half of the resources at most`() {
+    var queue = Queue([1, 2, 3, 4], waitingMax: 64)
+    #expect(enter(["a", "b", "c"], of: .user(1), to: &queue) == 3)
+    #expect(start(&queue) == ["a", "b"] && queue.waiting == 1)
+    #expect(enter(["x"], of: .user(2), to: &queue) == 1)
+    #expect(start(&queue) == ["x"])
+    queue.leave(1, of: .user(1))
+    #expect(start(&queue) == ["c"])
+  }
+
+  @Test func `clients take turns, however many each has waiting`() {
+    var queue = Queue([1], waitingMax: 64)
+    for client in 1...3 {
+      let names = (1...4).map { "\(client).\($0)" }
+      #expect(enter(names, of: .user(Int64(client)), to: &queue) == 4)
+    }
+    var order = start(&queue)
+    #expect(order == ["1.1"])
+    #expect(enter(["new"], of: .address([1]), to: &queue) == 1)
+    while let last = order.last, queue.waiting > 0 {
+      queue.leave(1, of: last == "new" ? .address([1]) : Int64(last.prefix(1)).map(AccessKey.user))
+      order += start(&queue)
+    }
+    // Who came last waits for one of each.
+    #expect(
+      order.prefix(8) == ["1.1", "2.1", "3.1", "1.2", "new", "2.2", "3.2", "1.3"])
+    #expect(order.count == 13)
+  }
+
+  @Test func `what waits is bounded, and what can begin at once needs no place`() {
+    var queue = Queue([1, 2], waitingMax: 2)
+    #expect(enter(["a", "b", "c"], of: .user(1), to: &queue) == 1)
+    #expect(start(&queue) == ["a"])
+    #expect(enter(["b", "c"], of: .user(1), to: &queue) == 1)
+    #expect(enter(["x", "y"], of: .user(2), to: &queue) == 1)
+    #expect(start(&queue) == ["x"])
+    #expect(enter(["y"], of: .user(2), to: &queue) == 1)
+    #expect(enter(["z"], of: nil, to: &queue) == 0)
+    queue.leave(1, of: .user(1))
+    #expect(start(&queue) == ["b"])
+  }
 }

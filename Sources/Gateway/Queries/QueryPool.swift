@@ -1,7 +1,8 @@
 /// A few connections to PostgreSQL for what memory does not have: history and the ledger.
 ///
 /// Each connection blocks a thread of its own. Who finds all of them busy waits in a queue of
-/// bounded length, and is refused where that is full: a slow database must not gather requests.
+/// bounded length, and is refused where that is full: a slow database must not gather requests. A
+/// client has half of the connections at most, and clients take turns.
 
 import AppStore
 import HTTPTypes
@@ -18,25 +19,10 @@ package final class QueryPool: Sendable {
   static let waitingMax = 64
   static let statementSecondsMax = 10
 
-  private struct Queue: Sendable {
-    var idle: [QueryConnection]
-    var waiting: [Waiting] = []
+  /// It gets no connection where too many wait.
+  private typealias Waiting = CheckedContinuation<QueryConnection?, Never>
 
-    /// One client, a token or an address, takes half of the places at most.
-    func hasRoom(for client: AccessKey?, of places: Int) -> Bool {
-      guard waiting.count < places else { return false }
-      guard let client else { return true }
-      return waiting.count { $0.client == client } < (places + 1) / 2
-    }
-  }
-
-  private struct Waiting: Sendable {
-    let continuation: CheckedContinuation<QueryConnection, Never>
-    let client: AccessKey?
-  }
-
-  private let queue: Locked<Queue>
-  private let waitingMax: Int
+  private let queue: Locked<TurnQueue<Waiting, QueryConnection>>
   private let log: Logger
 
   /// - Parameter url: a libpq URL or keyword string; nothing connects before the first query.
@@ -45,9 +31,9 @@ package final class QueryPool: Sendable {
     waitingMax: Int = QueryPool.waitingMax, log: Logger
   ) {
     precondition(connections > 0)
-    self.waitingMax = waitingMax
     self.log = log
-    queue = Locked(Queue(idle: (0..<connections).map { _ in QueryConnection(url: url) }))
+    queue = Locked(
+      TurnQueue((0..<connections).map { _ in QueryConnection(url: url) }, waitingMax: waitingMax))
   }
 
   /// Runs a query on a connection's own thread.
@@ -55,53 +41,30 @@ package final class QueryPool: Sendable {
   package func run<Value: Sendable>(
     _ body: @Sendable (StoreReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let connection = try await acquire()
+    let client = AccessKey.current
+    let acquired = await withCheckedContinuation { (waiting: Waiting) in
+      let hasRoom = queue.withLock { $0.enter(waiting, of: client) }
+      if hasRoom { startNext() } else { waiting.resume(returning: nil) }
+    }
+    guard let connection = acquired else {
+      throw StoreError(.transient, message: "too many queries are waiting", context: "query")
+    }
     let result = await connection.run(body)
-    release(connection)
+    queue.withLock { $0.leave(connection, of: client) }
+    startNext()
     if case .failure(let error) = result, Problem(error).status == .internalServerError {
       log.error("a query failed", metadata: ["error": "\(error)"])
     }
     return try result.get()
   }
 
-  private func acquire() async throws(StoreError) -> QueryConnection {
-    let (waitingMax, client) = (waitingMax, AccessKey.current)
-    // Looked at before waiting, so that nobody waits who is refused.
-    enum Place {
-      case free(QueryConnection)
-      case queued, full
-    }
-    let place: Place = queue.withLock { queue in
-      if let connection = queue.idle.popLast() { return .free(connection) }
-      return queue.hasRoom(for: client, of: waitingMax) ? .queued : .full
-    }
-    switch place {
-    case .free(let connection): return connection
-    case .full:
-      throw StoreError(.transient, message: "too many queries are waiting", context: "query")
-    case .queued: break
-    }
-    return await withCheckedContinuation { continuation in
-      let free: QueryConnection? = queue.withLock { queue in
-        if let connection = queue.idle.popLast() { return connection }
-        queue.waiting.append(Waiting(continuation: continuation, client: client))
-        return nil
-      }
-      if let free { continuation.resume(returning: free) }
-    }
-  }
-
-  private func release(_ connection: QueryConnection) {
-    let next: CheckedContinuation<QueryConnection, Never>? = queue.withLock { queue in
-      if !queue.waiting.isEmpty { return queue.waiting.removeFirst().continuation }
-      queue.idle.append(connection)
-      return nil
-    }
-    next?.resume(returning: connection)
+  private func startNext() {
+    let next = queue.withLock { $0.next() }
+    next?.request.resume(returning: next?.resource)
   }
 
   /// How many wait for a connection now.
-  package var waiting: Int { queue.withLock { $0.waiting.count } }
+  package var waiting: Int { queue.withLock { $0.waiting } }
 }
 
 extension StoreReader {
