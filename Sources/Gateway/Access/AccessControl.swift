@@ -86,8 +86,7 @@ package final class AccessControl: Sendable {
   }
 
   private struct State: Sendable {
-    var users: RateLimiter<AccessKey>?
-    var addresses: RateLimiter<AccessKey>?
+    var buckets: CostBuckets
     var tickets = TicketBox()
   }
 
@@ -110,19 +109,13 @@ package final class AccessControl: Sendable {
     self.directory = directory
     self.now = now
     rule = OriginRule(origins: options.origins, hosts: options.hosts)
-    state = Locked(
-      State(
-        users: Self.limiter(options.userRequests),
-        addresses: Self.limiter(options.addressRequests)))
-  }
-
-  private static func limiter(_ ratePerSecond: Int) -> RateLimiter<AccessKey>? {
-    ratePerSecond > 0 ? RateLimiter(ratePerSecond: ratePerSecond) : nil
+    state = Locked(State(buckets: CostBuckets(options)))
   }
 
   // MARK: Requests
 
-  package func admit(_ request: AccessRequest) -> AccessVerdict {
+  /// - Parameter cost: of its route, with its arguments.
+  package func admit(_ request: AccessRequest, cost: Int = 1) -> AccessVerdict {
     let address = ClientAddress(
       peer: request.peer, forwardedFor: request.forwardedFor, trusting: options.trustedProxies)
     let origin = rule.verdict(origin: request.origin, host: request.host)
@@ -131,11 +124,11 @@ package final class AccessControl: Sendable {
       key: .address(address.bytes), address: address)
     if origin == .misdirected {
       verdict.outcome = .refused(.misdirected)
-      return limited(verdict)
+      return paid(verdict, cost: cost)
     }
     if request.isPreflight {
       if case .listed = origin { verdict.outcome = .preflight(isListed: true) }
-      return limited(verdict)
+      return paid(verdict, cost: cost)
     }
     let caller = Result { () throws(Problem) in try principal(of: request) }
     if case .success(.token(let identity)) = caller {
@@ -150,40 +143,27 @@ package final class AccessControl: Sendable {
     if origin == .foreign, request.isGuarded {
       verdict.outcome = .refused(.foreignOrigin)
     }
-    return limited(verdict)
+    return paid(verdict, cost: cost)
   }
 
-  private func limited(_ verdict: AccessVerdict) -> AccessVerdict {
+  private func paid(_ verdict: AccessVerdict, cost: Int) -> AccessVerdict {
+    var verdict = verdict
+    let payment = take(cost, from: verdict.key)
+    verdict.headers += payment.headers
+    if let problem = payment.problem { verdict.outcome = .refused(problem) }
+    return verdict
+  }
+
+  func take(_ cost: Int, from client: AccessKey) -> CostBuckets.Payment {
     let now = now()
-    return state.withLock { state in
-      var verdict = verdict
-      let answer: (RateLimiter<AccessKey>.Verdict, [(name: String, value: String)])? =
-        switch verdict.key {
-        case .user: state.users.request(from: verdict.key, at: now)
-        case .address: state.addresses.request(from: verdict.key, at: now)
-        }
-      if let (bucket, headers) = answer {
-        verdict.headers += headers
-        if !bucket.isAdmitted {
-          let seconds = Int(bucket.waitMicroseconds / 1_000_000) + 1
-          verdict.outcome = .refused(.tooManyRequests(retryAfterSeconds: seconds))
-          return verdict
-        }
-      }
-      return verdict
-    }
+    return state.withLock { $0.buckets.take(cost, from: client, at: now) }
   }
 
   /// To be called with each answer's status: failures cost more.
   package func finished(_ verdict: AccessVerdict, status: Int) {
     guard status == 401 || status == 404 else { return }
     let now = now()
-    state.withLock { state in
-      switch verdict.key {
-      case .user: state.users?.charge(verdict.key, cost: Self.failureCost, at: now)
-      case .address: state.addresses?.charge(verdict.key, cost: Self.failureCost, at: now)
-      }
-    }
+    state.withLock { $0.buckets.charge(Self.failureCost, to: verdict.key, at: now) }
   }
 
   // MARK: Who
@@ -250,19 +230,5 @@ package final class AccessControl: Sendable {
       }
     }
     return try made.get()
-  }
-}
-
-extension RateLimiter<AccessKey>? {
-  /// nil where there is no limit.
-  fileprivate mutating func request(
-    from key: AccessKey, at now: Int64
-  ) -> (RateLimiter<AccessKey>.Verdict, [(name: String, value: String)])? {
-    guard var limiter = self else { return nil }
-    // Not copied: the table has one owner while it is changed.
-    self = nil
-    defer { self = limiter }
-    let verdict = limiter.request(from: key, at: now)
-    return (verdict, limiter.headers(of: verdict))
   }
 }

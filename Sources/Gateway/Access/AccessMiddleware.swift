@@ -19,7 +19,8 @@ package struct AccessMiddleware: Sendable {
     _ request: Request, context: GatewayContext,
     next: (Request, GatewayContext) async -> Response
   ) async -> Response {
-    let verdict = control.admit(AccessRequest(request, peer: context.remoteAddress?.ipAddress))
+    let verdict = control.admit(
+      AccessRequest(request, peer: context.remoteAddress?.ipAddress), cost: context.cost)
     var response = await respond(to: request, context: context, by: verdict, next: next)
     let bytes = response.body.contentLength ?? 0
     if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {

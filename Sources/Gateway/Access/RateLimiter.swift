@@ -42,11 +42,11 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
   package var count: Int { fullAt.count }
 
   /// - Parameters:
-  ///   - cost: requests it counts for.
+  ///   - cost: requests it counts for; one that is dearer than a full bucket takes all of it.
   ///   - now: microseconds of a clock that never jumps.
   package mutating func request(from key: Key, cost: Int = 1, at now: Int64) -> Verdict {
     let before = max(fullAt(of: key), now)
-    let after = before + interval * Int64(cost)
+    let after = before + interval * Int64(min(cost, burst))
     guard after - now <= window else {
       return Verdict(
         isAdmitted: false, remaining: Int(max(window - (before - now), 0) / interval),

@@ -17,7 +17,7 @@ extension MarketRoutes {
         return try await picture(
           of: arguments["symbol"] ?? "", source: arguments["source"], timeframe: timeframe,
           period: period, style: ChartStyle(arguments))
-      },
+      }.costing(3),
       Route(
         "/newchart/{chart}/n/{file}",
         summary: "The same at the paths of pictures that older clients know.",
@@ -36,7 +36,7 @@ extension MarketRoutes {
         return try await picture(
           of: String((arguments["file"] ?? "").dropLast(4)), source: nil,
           timeframe: chart.timeframe, period: chart.period, style: chart.style)
-      },
+      }.costing(3),
     ]
   }
 

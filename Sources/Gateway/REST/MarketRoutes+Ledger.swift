@@ -50,7 +50,8 @@ extension MarketRoutes {
       Route(
         "/v1/coverage", summary: "Minutes that are stored of a day, by series.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(5_000), Self.cursor],
-        answer: .coverage, problems: [.notFound, .serviceUnavailable], handler: coverage),
+        answer: .coverage, problems: [.notFound, .serviceUnavailable], handler: coverage
+      ).costing(10),
       Route(
         "/v1/disagreements", summary: "Values on which two sources, or two readings, disagree.",
         parameters: [Self.day, Self.optionalSymbol, Self.limit(Self.rowsMax), Self.cursor],

@@ -25,6 +25,8 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   let connection: ObjectIdentifier
   /// nil where nothing is at the path.
   package internal(set) var route: Route?
+  /// What the request takes from its client's bucket.
+  var cost = 1
   /// nil for the gateway's own API.
   package internal(set) var door: Door?
   /// Who asks, as access control found.
@@ -60,6 +62,9 @@ package struct Route: Sendable {
   package let isStream: Bool
   /// Whether the OpenAPI document has it: what the page is made of is not for programs.
   package let isAPI: Bool
+  /// What a request takes from its client's bucket, its symbols and rows aside: one for what memory
+  /// has, or a statement that reads some rows.
+  private(set) var cost = 1
   let handler: Handler
 
   package init(
@@ -97,6 +102,28 @@ package struct Route: Sendable {
     if parameters.contains(where: { $0.place == .path }) { statuses.insert(404) }
     if body != nil { statuses.formUnion([413, 415]) }
     return statuses.sorted()
+  }
+
+  func costing(_ cost: Int) -> Route {
+    var route = self
+    route.cost = cost
+    return route
+  }
+
+  /// 500 symbols in a request are the work of ten, and so are 25,000 rows.
+  static let symbolsOfCost = 50
+  static let rowsOfCost = 2_500
+
+  /// - Parameter values: of a request, each of them valid.
+  func cost(of values: [String: String]) -> Int {
+    parameters.reduce(cost) { sum, parameter in
+      guard let value = values[parameter.name] else { return sum }
+      return switch parameter.kind {
+      case .list: sum + Parameter.items(of: value).count / Self.symbolsOfCost
+      case .integer where parameter.name == "limit": sum + (Int(value) ?? 0) / Self.rowsOfCost
+      default: sum
+      }
+    }
   }
 
   /// The values of the path's parameters; nil where the path is another's.

@@ -39,9 +39,10 @@ package struct RouteTable: HTTPResponder {
     // The first `Host` is the authority: a field of that name is a second one.
     let found: Found =
       request.headers.contains { $0.name.canonicalName == "host" }
-      ? .problem(.hostExpected) : find(target, method: request.method)
-    if case .route(let route, _) = found {
+      ? .problem(.hostExpected) : find(target, of: request)
+    if case .route(let route, let values) = found {
       context.route = route
+      context.cost = (try? values.get()).map(route.cost) ?? route.cost
       context.coreContext.endpointPath.value = route.path
     }
     var response =
@@ -62,12 +63,13 @@ package struct RouteTable: HTTPResponder {
   }
 
   private enum Found {
-    case route(Route, path: [String: String])
+    /// Its arguments, or what is wrong with them.
+    case route(Route, Result<[String: String], Problem>)
     case otherMethods([HTTPRequest.Method])
     case problem(Problem)
   }
 
-  private func find(_ target: String, method: HTTPRequest.Method) -> Found {
+  private func find(_ target: String, of request: Request) -> Found {
     guard target.utf8.count <= Self.targetBytesMax else {
       return .problem(
         Problem(
@@ -79,9 +81,14 @@ package struct RouteTable: HTTPResponder {
     let matches = routes.compactMap { route in route.match(parts).map { (route, $0) } }
     guard !matches.isEmpty else { return .problem(.notFound) }
     // A path that is spelled out comes before one with a parameter.
-    let fitting = matches.filter { $0.0.methods.contains(method) }
-    if let (route, values) = fitting.min(by: { $0.1.count < $1.1.count }) {
-      return .route(route, path: values)
+    let fitting = matches.filter { $0.0.methods.contains(request.method) }
+    if let (route, path) = fitting.min(by: { $0.1.count < $1.1.count }) {
+      let values = Result { () throws(Problem) in
+        try route.values(path: path, query: request.uri.query ?? "") { name in
+          HTTPField.Name(name).flatMap { request.headers[$0] }
+        }
+      }
+      return .route(route, values)
     }
     return .otherMethods(matches.flatMap(\.0.methods) + [.options])
   }
@@ -110,8 +117,8 @@ package struct RouteTable: HTTPResponder {
       throw Problem(
         .methodNotAllowed, code: "method_not_allowed",
         title: "This path does not take \(request.method.rawValue.prefix(20)).", headers: allow)
-    case .route(let route, let path):
-      var arguments = try await arguments(of: request, route: route, path: path)
+    case .route(let route, let values):
+      var arguments = try await arguments(try values.get(), of: request, route: route)
       arguments.principal = context.principal
       let answer = try await route.handler(arguments)
       return answer.unlessKnown(as: request.headers[.ifNoneMatch]).response
@@ -119,11 +126,8 @@ package struct RouteTable: HTTPResponder {
   }
 
   private func arguments(
-    of request: Request, route: Route, path: [String: String]
+    _ values: [String: String], of request: Request, route: Route
   ) async throws -> Arguments {
-    let values = try route.values(path: path, query: request.uri.query ?? "") { name in
-      HTTPField.Name(name).flatMap { request.headers[$0] }
-    }
     guard let schema = route.body else {
       try await requireNothing(in: request, of: route)
       return Arguments(values, body: [])

@@ -103,7 +103,7 @@ package struct TradingRoutes: Sendable {
         let portfolio = ListedPortfolio(
           portfolio: try await routes.service.portfolio(of: account, in: state), state: state)
         return .own(portfolio, as: ListedPortfolio.shape, in: portfolio.zone)
-      },
+      }.costing(2),
       setTriggers,
       reading(
         "/v1/portfolio/history",
@@ -131,7 +131,7 @@ package struct TradingRoutes: Sendable {
           }
           answer.list("days", of: days, as: PortfolioDay.shape)
         }
-      },
+      }.costing(5),
     ]
   }
 

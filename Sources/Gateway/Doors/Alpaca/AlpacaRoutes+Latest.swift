@@ -61,7 +61,7 @@ extension AlpacaRoutes {
             }
           }
         }
-      },
+      }.costing(2),
     ]
   }
 

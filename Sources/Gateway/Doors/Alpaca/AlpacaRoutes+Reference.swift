@@ -23,7 +23,8 @@ extension AlpacaRoutes {
           Self.filter("status", example: "active"),
           Self.filter("asset_class", example: "us_equity"),
           Self.filter("exchange", example: "NASDAQ"), Self.filter("attributes", example: "ptp"),
-        ], answer: .array(of: Self.asset), handler: assets),
+        ], answer: .array(of: Self.asset), handler: assets
+      ).costing(10),
       Self.route(
         "/v2/assets/{symbol}", summary: "Alpaca: an instrument by symbol or id.",
         parameters: [

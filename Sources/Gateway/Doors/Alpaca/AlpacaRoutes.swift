@@ -85,7 +85,7 @@ struct AlpacaRoutes: Sendable {
           }
           answer.member("next_page_token") { $0.optional(page.nextToken) { $0.string($1) } }
         }
-      },
+      }.costing(2),
       Self.route(
         "/v2/stocks/{symbol}/bars", summary: "Alpaca: bars of an instrument.",
         parameters: [Self.symbol] + Self.barsParameters,
@@ -102,7 +102,7 @@ struct AlpacaRoutes: Sendable {
           answer.member("symbol") { $0.string(symbol) }
           answer.member("next_page_token") { $0.optional(page.nextToken) { $0.string($1) } }
         }
-      },
+      }.costing(2),
     ]
   }
 

@@ -16,11 +16,13 @@ extension UDFRoutes {
           Self.optional("currencyCode", summary: "Has no effect."),
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.history,
-        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history),
+        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history
+      ).costing(2),
       Route(
         "/udf/marks", summary: "TradingView: gaps and revised candles as marks of bars.",
         parameters: Self.range, answer: UDFShapes.marks,
-        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: marks),
+        problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: marks
+      ).costing(2),
       Route(
         "/udf/quotes", summary: "TradingView: the newest quotes.",
         parameters: [
