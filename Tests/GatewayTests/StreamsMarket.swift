@@ -90,6 +90,8 @@ final class StreamsMarket: StreamSource {
     }
   }
 
+  var resolver: Follower.Resolver { resolve }
+
   func resolve(_ symbol: String) -> SeriesPlace? {
     guard symbol.hasPrefix("s"), let index = Int(symbol.dropFirst()), index >= 0, index < count
     else { return nil }

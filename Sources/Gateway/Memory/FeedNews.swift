@@ -11,8 +11,11 @@ package struct FeedUpdate: Sendable {
   /// The server's clock at the commit.
   package let committedAt: Timestamp
   /// Whole objects of the series whose quotes changed, in order of place.
-  package let stocks: [EncodedStock]
-  package let messages: [FeedMessage]
+  package private(set) var stocks: [EncodedStock]
+  /// What of it belongs to a log, made once for all who read it.
+  let page: LogPage
+
+  package var messages: [FeedMessage] { page.messages }
 
   package init(
     epoch: Int64, seq: Int64, committedAt: Timestamp, stocks: [EncodedStock],
@@ -22,7 +25,14 @@ package struct FeedUpdate: Sendable {
     self.seq = seq
     self.committedAt = committedAt
     self.stocks = stocks
-    self.messages = messages
+    page = LogPage(seq: seq, messages: messages)
+  }
+
+  /// What a log keeps of it.
+  var withoutStocks: FeedUpdate {
+    var update = self
+    update.stocks = []
+    return update
   }
 }
 

@@ -76,9 +76,7 @@ package final class FeedRing: Sendable {
   }
 
   package func append(_ update: FeedUpdate) {
-    let kept = FeedUpdate(
-      epoch: update.epoch, seq: update.seq, committedAt: update.committedAt, stocks: [],
-      messages: update.messages)
+    let kept = update.withoutStocks
     contents.withLock { contents in
       contents.updates.append(kept)
       contents.bytes += kept.bytes

@@ -152,7 +152,7 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   private var resolver: Follower.Resolver {
-    if let translator { translator.resolve } else { streams.services.source.resolve }
+    if let translator { translator.resolve } else { streams.services.source.resolver }
   }
 
   func marketChanged(by update: FeedUpdate, previousSeq: Int64, now: Int64) {

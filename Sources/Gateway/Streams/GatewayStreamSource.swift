@@ -17,8 +17,9 @@ struct GatewayStreamSource: StreamSource {
     }
   }
 
-  func resolve(_ symbol: String) -> SeriesPlace? {
-    memory.state.directory.place(spelling: symbol)
+  var resolver: Follower.Resolver {
+    let directory = memory.state.directory
+    return { directory.place(spelling: $0) }
   }
 
   func outbox(of userID: Int64, after number: Int64?) async -> OutboxPage? {

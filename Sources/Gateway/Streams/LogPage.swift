@@ -4,14 +4,20 @@
 struct LogPage: Sendable {
   let seq: Int64
   let messages: [FeedMessage]
-  /// Where the messages of a place begin in `order`; those without a place come first.
+  /// Where the messages of a place begin in `order`; those without a place come first. Empty of a
+  /// few messages, which are looked at one by one.
   private let starts: [Int32]
   /// Indices into `messages`, each group in the order of the commit.
   private let order: [Int32]
 
-  init(_ update: FeedUpdate) {
-    seq = update.seq
-    messages = update.messages
+  private static let messagesMin = 16
+
+  init(seq: Int64, messages: [FeedMessage]) {
+    (self.seq, self.messages) = (seq, messages)
+    guard messages.count >= Self.messagesMin else {
+      (starts, order) = ([], [])
+      return
+    }
     let places = 1 + (messages.map { $0.place?.index ?? -1 }.max() ?? -1)
     var counts = [Int32](repeating: 0, count: places + 2)
     for message in messages { counts[Self.group(of: message) + 1] += 1 }
@@ -30,8 +36,7 @@ struct LogPage: Sendable {
 
   /// The messages that `interests` want, in the order of the commit.
   func indices(for interests: LogInterests) -> [Int] {
-    guard !messages.isEmpty else { return [] }
-    if interests.wantsEverySeries {
+    if interests.wantsEverySeries || starts.isEmpty {
       return messages.indices.filter { interests.wants(messages[$0]) }
     }
     var found: [Int] = []

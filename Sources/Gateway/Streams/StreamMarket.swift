@@ -34,7 +34,7 @@ final class StreamMarket {
     for stock in update.stocks { store(stock) }
     seq = update.seq
     committedAt = update.committedAt
-    if !update.messages.isEmpty { append(LogPage(update)) }
+    if !update.messages.isEmpty { append(update.page) }
     return true
   }
 
@@ -80,6 +80,6 @@ final class StreamMarket {
       return Array(pages[first...])
     }
     return source.updates(after: after)?
-      .filter { $0.seq <= seq && !$0.messages.isEmpty }.map(LogPage.init)
+      .filter { $0.seq <= seq && !$0.messages.isEmpty }.map(\.page)
   }
 }

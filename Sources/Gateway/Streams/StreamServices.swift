@@ -51,8 +51,8 @@ package protocol StreamSource: Sendable {
   func updates(after seq: Int64) -> [FeedUpdate]?
   /// Whether `updates` goes back as far as it ever will.
   var hasLog: Bool { get }
-  /// A symbol in any spelling.
-  func resolve(_ symbol: String) -> SeriesPlace?
+  /// Finds a series by any spelling of its symbol, as of now.
+  var resolver: (_ symbol: String) -> SeriesPlace? { get }
   /// A part of the user's outbox, behind a number; without one only how far it goes. nil: the
   /// database cannot be read.
   func outbox(of userID: Int64, after number: Int64?) async -> OutboxPage?
