@@ -9,23 +9,28 @@ package enum BookStateError: Error, Equatable, Sendable {
   case corrupt(field: String, expected: String, at: Int)
 }
 
-let layoutVersion: UInt8 = 4
+let layoutVersion: UInt8 = 5
 
 extension CandleBook {
-  /// What a restart needs of one instrument, about 250 bytes.
+  /// What a restart needs of one instrument, about 150 bytes.
   ///
   /// Mutating, so that days are written from where they stand: what only reads one gets a copy.
   package mutating func instrumentState(at index: Int) -> [UInt8] {
-    StateWriter.bytes { writer in
+    forgetOldMemory(of: index)
+    return StateWriter.bytes { writer in
       writer.put(Int64(instruments[index].group))
       writer.put(instruments[index].isInStep)
       writer.put(instruments[index].state != nil)
       guard instruments[index].state?.write(to: &writer) != nil else { return }
-      // Safe: `state!` was just written; in place, for a name of its own would be a copy.
-      memories[index].write(before: &instruments[index].state!, to: &writer)
+      memories[index].write(to: &writer)
       writer.put(hasDispute(index))
-      if let day = instruments[index].state { disputes[index]?.write(before: day, to: &writer) }
+      if hasDispute(index) { writeDispute(of: index, to: &writer) }
     }
+  }
+
+  @inline(never)
+  private func writeDispute(of index: Int, to writer: inout StateWriter) {
+    if let day = instruments[index].state { disputes[index]?.write(before: day, to: &writer) }
   }
 
   /// What a restart needs of the book as a whole.
@@ -71,7 +76,7 @@ extension CandleBook {
     let moment = try reader.moment("changed_source_at")
     changedSourceAt = hasChanged ? moment : nil
     if !reader.isAtEnd { progress.early = try EarlyClosings(&reader) }
-    try reader.end()
+    try reader.expectEnd()
   }
 
   /// Restores one instrument. Its proof of life is its group's, if it was in step with it: answers
@@ -83,11 +88,11 @@ extension CandleBook {
     let index = index(of: symbol)
     instruments[index].group = try reader.group()
     instruments[index].isInStep = try reader.flag("is_in_step")
-    guard try reader.flag("has_day") else { return try reader.end() }
+    guard try reader.flag("has_day") else { return try reader.expectEnd() }
     var state = try reader.instrumentDay(symbol: symbol)
-    memories[index].checkpoints = try reader.checkpoints(before: state)
+    memories[index].set(try reader.checkpoints(before: state), before: state)
     disputes[index] = try reader.dispute(of: state)
-    try reader.end()
+    try reader.expectEnd()
     if instruments[index].isInStep, !state.isDisputed,
       let watermark = watermarks[instruments[index].group]
     {
@@ -129,14 +134,17 @@ extension Int64 {
 
 /// The number as bytes: low seven bits first, and the highest bit says that more follow.
 extension UInt64 {
-  @inline(__always)
-  func encode(_ put: (UInt8) -> Void) {
-    var rest = self
+  /// - Returns: where the byte after its last goes.
+  @inline(never)
+  func encode(at place: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
+    var (rest, place) = (self, place)
     while rest >= 0x80 {
-      put(UInt8(truncatingIfNeeded: rest) | 0x80)
+      place.pointee = UInt8(truncatingIfNeeded: rest) | 0x80
       rest >>= 7
+      place += 1
     }
-    put(UInt8(rest))
+    place.pointee = UInt8(rest)
+    return place + 1
   }
 
   /// nil where the bytes end too early, or do not end.
@@ -152,50 +160,39 @@ extension UInt64 {
   }
 }
 
-/// Takes a state number by number.
-protocol StateSink {
-  mutating func put(number: UInt64)
-}
-
-extension StateSink {
-  @inline(__always)
-  mutating func put(_ value: Int64) { put(number: value.folded) }
-
-  @inline(__always)
-  mutating func put(_ value: Bool) { put(number: value ? 1 : 0) }
-
-  @inline(__always)
-  mutating func put(_ value: ExactDecimal) {
-    put(number: UInt64(value.scale))
-    put(value.units)
-  }
-
-  /// The units less those of `other`, whatever its scale; `decimal(_:plus:)` reads it.
-  @inline(__always)
-  mutating func put(_ value: ExactDecimal, less other: ExactDecimal) {
-    put(number: UInt64(value.scale))
-    put(value.units &- other.units)
-  }
-}
-
 /// Variable-length integers. Written on the stack first: a sweep writes
 /// thousands of states, and their arrays should hold no spare room. A state with many gaps or held
 /// rows, which is rare, goes on in the heap.
-struct StateWriter: StateSink {
+struct StateWriter {
   private var buffer: UnsafeMutableBufferPointer<UInt8>
   private var count = 0
   private var isOnHeap = false
 
-  private static let bytesOnStack = 1_024
+  private static let bytesOnStack = 4_096
+  /// Seven bits a byte.
+  private static let numberBytesMax = 10
+  /// Those of a day's account: 12 whole numbers, and 20 decimals of two numbers, with their masks.
+  private static let fieldBytesMax = (12 + 2 * 20) * numberBytesMax + 8
 
   /// What `body` writes after the version.
   static func bytes(body: (inout StateWriter) -> Void) -> [UInt8] {
+    write { writer in
+      writer.append(layoutVersion)
+      body(&writer)
+    } taking: { Array($0) }
+  }
+
+  /// What `body` writes, as long as `take` runs.
+  @inline(__always)
+  static func write<Value>(
+    body: (inout StateWriter) -> Void,
+    taking take: (Slice<UnsafeMutableBufferPointer<UInt8>>) -> Value
+  ) -> Value {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytesOnStack) { buffer in
       var writer = StateWriter(buffer: buffer)
       defer { if writer.isOnHeap { writer.buffer.deallocate() } }
-      writer.append(layoutVersion)
       body(&writer)
-      return Array(writer.buffer[..<writer.count])
+      return take(writer.buffer[..<writer.count])
     }
   }
 
@@ -208,6 +205,11 @@ struct StateWriter: StateSink {
     count += 1
   }
 
+  @inline(__always)
+  mutating func append(_ bytes: some Collection<UInt8>) {
+    for byte in bytes { append(byte) }
+  }
+
   @inline(never)
   private mutating func grow() {
     let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 2 * buffer.count)
@@ -216,144 +218,82 @@ struct StateWriter: StateSink {
     (buffer, isOnHeap) = (larger, true)
   }
 
-  mutating func put(number: UInt64) { number.encode { append($0) } }
-}
-
-/// What a day is written for.
-enum DayForm {
-  case whole
-  /// A form to compare number by number: every day has as many. What grows without a booking is
-  /// left out: how far it is proven, and its last stamp.
-  case difference
-}
-
-/// A day is written part by part, in this order.
-enum DayPart: CaseIterable {
-  case totals, current, previous, lastMoved, rest, lastGap, marks
-}
-
-extension FormingCandle {
-  /// How many numbers `write` puts of a candle that moved.
-  static let numbers: UInt64 = 18
-
-  /// Numbers that follow from the day's are written as the difference, which is mostly zero.
   @inline(__always)
-  fileprivate func write(
-    less day: MinuteTotals, to writer: inout some StateSink, as form: DayForm
+  mutating func put(number: UInt64) {
+    if number < 0x80 { append(UInt8(number)) } else { putLong(number) }
+  }
+
+  @inline(never)
+  private mutating func putLong(_ number: UInt64) {
+    putBytes(max: Self.numberBytesMax) { number.encode(at: $0) }
+  }
+
+  /// - Parameter write: gets where the next byte goes, and returns where the one after its last
+  ///   does.
+  @inline(__always)
+  private mutating func putBytes(
+    max most: Int, write: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
   ) {
-    writer.put(Int64(minute))
-    writer.put(Int64(flags.rawValue))
-    writer.put(moved)
-    writer.put(isFinal)
-    writer.put(basis)
-    guard moved || form == .difference else { return }
-    writer.put(open)
-    writer.put(high)
-    writer.put(low)
-    writer.put(close, less: day.last)
-    writer.put(volume, less: day.volume)
-    writer.put(turnover, less: day.turnover)
+    if buffer.count - count < most { grow() }
+    guard let start = buffer.baseAddress else { return }
+    count = start.distance(to: write(start + count))
+  }
+
+  /// Lets `body` write the fields of a day's account, or of less.
+  @inline(__always)
+  mutating func putFields(body: (inout FieldWriter) -> Void) {
+    putBytes(max: Self.fieldBytesMax) { place in
+      var fields = FieldWriter(at: place)
+      body(&fields)
+      return fields.next
+    }
+  }
+
+  @inline(__always)
+  mutating func put(_ value: Int64) { put(number: value.folded) }
+
+  @inline(__always)
+  mutating func put(_ value: Bool) { append(value ? 1 : 0) }
+
+  @inline(__always)
+  mutating func put(_ value: ExactDecimal) {
+    append(value.scale)
+    put(value.units)
   }
 }
 
 extension InstrumentDay {
   /// Mutating for `CandleBook.instrumentState`; nothing is changed.
-  mutating func write(to writer: inout some StateSink, as form: DayForm = .whole) {
-    for part in DayPart.allCases { write(part, to: &writer, as: form) }
-  }
-
-  @inline(__always)
-  mutating func write(_ part: DayPart, to writer: inout some StateSink, as form: DayForm) {
-    switch part {
-    case .totals: writeTotals(to: &writer, as: form)
-    case .current: current.write(less: minuteTotals, to: &writer, as: form)
-    case .previous: write(previous, to: &writer, as: form)
-    case .lastMoved: write(lastMoved, to: &writer, as: form)
-    case .rest: writeRest(to: &writer, as: form)
-    case .lastGap:
-      writer.put(lastGap != nil)
-      if let lastGap {
-        write(lastGap, to: &writer)
-      } else {
-        skip(Gap.numbers, form: form, of: &writer)
-      }
-    case .marks:
-      writer.put(booked.isCoarse)
-      writer.put(limits.areCompared)
-    }
-  }
-
-  @inline(__always)
-  private func write(
-    _ minute: FormingCandle?, to writer: inout some StateSink, as form: DayForm
-  ) {
-    writer.put(minute != nil)
-    if let minute {
-      minute.write(less: pastTotals(as: form), to: &writer, as: form)
-    } else {
-      skip(FormingCandle.numbers, form: form, of: &writer)
-    }
-  }
-
-  @inline(__always)
-  private func skip(_ numbers: UInt64, form: DayForm, of writer: inout some StateSink) {
-    if form == .difference { for _ in 0..<numbers { writer.put(number: 0) } }
-  }
-
-  @inline(__always)
-  private func writeRest(to writer: inout some StateSink, as form: DayForm) {
-    writer.put(form == .whole ? Int64(coverage.aliveThrough - coverage.knownThrough) : 0)
-    writer.put(Int64(coverage.lag))
-    writer.put(Int64(coverage.observedSince))
-    writer.put(priorClose)
-    writer.put(limits.isBandUnknown)
-    writer.put(isDisputed)
-  }
-
-  @inline(__always)
-  private func writeTotals(to writer: inout some StateSink, as form: DayForm) {
+  mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(day.daysSince1970))
-    writer.put(form == .whole ? Int64(coverage.knownThrough) : 0)
-    writer.put(isObserved)
-    writer.put(form == .whole ? Int64(booked.stamp) : 0)
-    writer.put(booked.volume)
-    writer.put(booked.turnover)
-    writer.put(booked.open)
-    writer.put(booked.high)
-    writer.put(booked.low)
-    writer.put(booked.last)
-    writer.put(booked.previousClose)
-    writer.put(booked.afterHours.volume)
-    writer.put(booked.afterHours.turnover)
-    writer.put(sums.gapVolume)
-    writer.put(sums.gapTurnover)
-    // Conservation: what is in no gap is in a minute.
-    writer.put(sums.minuteVolume, less: booked.volume)
-    writer.put(sums.minuteTurnover, less: booked.turnover)
-    writer.put(Int64(booked.trading.rawValue))
-    writer.put(Int64(sums.minutesTraded))
-    writer.put(Int64(sums.minutesUntraded))
-    writer.put(Int64(sums.minutesMissing))
-    writer.put(isClosed)
-  }
-}
-
-/// What a minute's close, volume and turnover are written less of.
-struct MinuteTotals {
-  var last = ExactDecimal.zero
-  var volume = ExactDecimal.zero
-  var turnover = ExactDecimal.zero
-}
-
-extension InstrumentDay {
-  @inline(__always)
-  var minuteTotals: MinuteTotals {
-    MinuteTotals(last: booked.last, volume: sums.minuteVolume, turnover: sums.minuteTurnover)
+    writer.put(priorClose)
+    var (account, bare) = (account, DayAccount.bare)
+    account.write(after: &bare, to: &writer)
+    writer.put(previous != nil)
+    previous?.write(after: nil, to: &writer)
+    writer.put(lastMoved != nil)
+    lastMoved?.write(after: nil, to: &writer)
+    write(lastGap, to: &writer)
   }
 
-  /// The totals of a minute before the current one, which in a difference moves with none of them.
-  @inline(__always)
-  func pastTotals(as form: DayForm) -> MinuteTotals {
-    form == .whole ? minuteTotals : MinuteTotals()
+  /// A day before this one, with the gaps that were opened and closed since.
+  func write(_ other: InstrumentDay, gaps: GapChanges?, to writer: inout StateWriter) {
+    var (account, newer) = (other.account, account.withoutProof)
+    account.write(after: &newer, to: &writer)
+    let isPastWritten = gaps != nil || !hasPast(of: other)
+    writer.put(isPastWritten)
+    if isPastWritten { write(other.past, gaps: gaps ?? GapChanges(), to: &writer) }
+  }
+
+  /// Kept out of line: it is seldom there.
+  @inline(never)
+  private func write(_ past: DayPast, gaps: GapChanges, to writer: inout StateWriter) {
+    var past = past
+    writer.put(past.previous != nil)
+    past.previous?.write(after: previous, to: &writer)
+    writer.put(past.lastMoved != nil)
+    past.lastMoved?.write(after: lastMoved, to: &writer)
+    write(past.lastGap, to: &writer)
+    write(gaps, to: &writer)
   }
 }

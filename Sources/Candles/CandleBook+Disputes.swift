@@ -86,16 +86,32 @@ extension CandleBook {
 
   /// The newest state before the standing one that the row continues.
   private func checkpoint(of index: Int, continuedBy row: HeldRow) -> Checkpoint? {
+    checkpoints(of: index).first { $0.state.isContinued(by: row.quote, rules: rules) }
+  }
+
+  /// What the day may go back to, the newest first, each with the gaps since then. What stood
+  /// longer than a dispute lasts was no false row.
+  func checkpoints(of index: Int) -> [Checkpoint] {
+    guard let day = instruments[index].state else { return [] }
     var gaps = GapChanges()
-    for checkpoint in memories[index].checkpoints {
+    let days = memories[index].checkpoints(before: day, hours: rules.hours)
+    let checkpoints = days.map { checkpoint in
       var since = checkpoint.gaps
       since.append(gaps)
       gaps = since
-      if checkpoint.state.isContinued(by: row.quote, rules: rules) {
-        return Checkpoint(state: checkpoint.state, gaps: gaps)
-      }
+      return Checkpoint(state: checkpoint.state, gaps: since)
     }
-    return nil
+    return Array(checkpoints.prefix { !$0.isOld(before: day, rules: rules) })
+  }
+
+  /// Forgets what the day cannot go back to any more.
+  @inline(__always)
+  mutating func forgetOldMemory(of index: Int) {
+    guard let oldest = memories[index].aliveThrough,
+      let known = instruments[index].state?.coverage.aliveThrough,
+      known - Int(oldest) > Int(rules.disputeSecondsMax)
+    else { return }
+    memories[index].forget(butNewest: checkpoints(of: index).count)
   }
 
   /// A row was booked on the standing totals while others contradict them.
@@ -182,12 +198,8 @@ extension CandleBook {
     guard var base = base(of: dispute, at: index, for: rows[0]) else {
       return takeBack(index, rows: rows)
     }
-    // What stood so long was no false row: the exchange took volume back.
-    if base.secondsSeen(through: standing.coverage.aliveThrough, in: rules.hours)
-      > Int(rules.disputeSecondsMax)
-    {
-      return takeBack(index, rows: rows)
-    }
+    // The exchange took volume back.
+    if base.isOld(before: standing, rules: rules) { return takeBack(index, rows: rows) }
     base.state.limits.isBandUnknown = standing.limits.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
@@ -261,7 +273,9 @@ extension CandleBook {
     guard var dispute = disputes[index], let standing = instruments[index].state else {
       return
     }
-    if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row) {
+    if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row),
+      !base.isOld(before: standing, rules: rules)
+    {
       base.state.isDisputed = true
       _ = replace(index, by: base, booking: [], endsObservation: true)
     } else {
@@ -331,17 +345,22 @@ extension CandleBook {
   /// Neither the day nor what it may go back to is disputed any more.
   private mutating func resolve(_ index: Int) {
     guard var state = instruments[index].state else { return }
-    var checkpoints = memories[index].checkpoints
+    var checkpoints = memories[index].checkpoints(before: state, hours: rules.hours)
     for place in checkpoints.indices { checkpoints[place].state.isDisputed = false }
     state.isDisputed = false
     instruments[index].state = state
-    memories[index].checkpoints = checkpoints
+    memories[index].set(checkpoints, before: state)
   }
 }
 
 extension Checkpoint {
+  fileprivate func isOld(before day: InstrumentDay, rules: CandleRules) -> Bool {
+    secondsSeen(through: day.coverage.aliveThrough, in: rules.hours)
+      > Int(rules.disputeSecondsMax)
+  }
+
   /// The trading time since then in which the instrument was watched.
-  fileprivate func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
+  private func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
     let first = hours.tradingSeconds(before: state.coverage.aliveThrough)
     let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
       let span = hours.tradingSeconds(of: gap)

@@ -44,8 +44,8 @@ extension CandleBook {
     new.isClosed = old.isClosed
     instruments[index].state = new
     let gaps = GapChanges(made, openedAfter: 0, closedAfter: 0)
-    memories[index].checkpoints =
-      rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)]
+    memories[index].set(
+      rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)], before: new)
     output.touched.append(index)
     if old.isClosed { recertify(index, after: old, because: .correction) }
     return .accepted(stateChanged: true)

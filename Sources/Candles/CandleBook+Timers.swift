@@ -27,16 +27,29 @@ struct Tally: Sendable, Hashable {
   var untraded = 0
   var missing = 0
   var expected: Int { traded + untraded + missing }
+}
 
-  mutating func count(_ minute: Int, of state: InstrumentDay) {
-    guard state.isTradable || !state.booked.volume.isZero else { return }
-    guard let slot = state.previous, slot.minute == minute, slot.isFinal,
-      slot.moved || !slot.flags.contains(.partial)
+extension InstrumentDay {
+  @inline(__always)
+  fileprivate func count(_ minute: Int, in tally: inout Tally) {
+    guard isTradable || !booked.volume.isZero else { return }
+    guard let previous, previous.minute == minute, previous.isFinal,
+      previous.moved || !previous.flags.contains(.partial)
     else {
-      missing += 1
+      tally.missing += 1
       return
     }
-    if slot.moved { traded += 1 } else { untraded += 1 }
+    if previous.moved { tally.traded += 1 } else { tally.untraded += 1 }
+  }
+
+  /// Whether a timer of `minute` has something to decide.
+  @inline(__always)
+  fileprivate func isDue(_ minute: Int, afterTimeout: Bool, in hours: TradingHours) -> Bool {
+    if isClosed { return false }
+    if isKnown(throughMinute: minute, in: hours) {
+      return current.minute <= minute || previous?.isFinal == false
+    }
+    return afterTimeout ? !isAlive(throughMinute: minute, in: hours) : coverage.lag > 0
   }
 }
 
@@ -113,7 +126,7 @@ extension CandleBook {
   mutating func countEarly(_ index: Int, at now: Timestamp) {
     guard let state = instruments[index].state, state.day == progress.day, now < end(of: state.day)
     else { return }
-    progress.early.tally.count(rules.hours.minutesPerDay - 1, of: state)
+    state.count(rules.hours.minutesPerDay - 1, in: &progress.early.tally)
     guard let certificate = output.certificates.last, certificate.exchangeVolume != nil else {
       return
     }
@@ -125,7 +138,7 @@ extension CandleBook {
     let rules = rules
     switch kind {
     case .grace(let minute):
-      forEachOpenState(of: day) { state, output in
+      forEachState(of: day, due: minute, afterTimeout: false) { state, output in
         if state.isKnown(throughMinute: minute, in: rules.hours) {
           state.finish(throughMinute: minute, rules: rules, into: &output)
         } else if state.coverage.lag > 0 {
@@ -135,7 +148,7 @@ extension CandleBook {
       let tally = tally(ofMinute: minute, on: day)
       if tally.missing == 0 { complete(minute, with: tally, on: day) }
     case .sourceTimeout(let minute):
-      forEachOpenState(of: day) { state, output in
+      forEachState(of: day, due: minute, afterTimeout: true) { state, output in
         if !state.isKnown(throughMinute: minute, in: rules.hours) {
           if !state.isAlive(throughMinute: minute, in: rules.hours) {
             state.endObservation(rules: rules, into: &output)
@@ -156,29 +169,33 @@ extension CandleBook {
     }
   }
 
-  private mutating func forEachOpenState(
-    of day: TradingDay, decide: (inout InstrumentDay, inout CandleOutput) -> Void
+  private mutating func forEachState(
+    of day: TradingDay, due minute: Int, afterTimeout: Bool,
+    decide: (inout InstrumentDay, inout CandleOutput) -> Void
   ) {
+    let hours = rules.hours
     for index in instruments.indices {
-      guard instruments[index].state?.day == day, instruments[index].state?.isClosed == false,
-        var state = instruments[index].state
+      guard instruments[index].day == day,
+        instruments[index].state?.isDue(minute, afterTimeout: afterTimeout, in: hours) == true,
+        let before = instruments[index].state
       else { continue }
-      let minuteBefore = state.current.minute
-      let wasFinal = state.previous?.isFinal
+      var state = before
       decide(&state, &output)
-      guard state.current.minute != minuteBefore || state.previous?.isFinal != wasFinal else {
-        continue
-      }
+      guard
+        state.current.minute != before.current.minute
+          || state.previous?.isFinal != before.previous?.isFinal
+      else { continue }
+      memories[index].follow(before, to: state, hours: hours)
       instruments[index].state = state
       output.touched.append(index)
     }
   }
 
-  private func tally(ofMinute minute: Int, on day: TradingDay) -> Tally {
+  private mutating func tally(ofMinute minute: Int, on day: TradingDay) -> Tally {
     let isLast = minute == rules.hours.minutesPerDay - 1
     var tally = isLast ? progress.early.tally : Tally()
-    for entry in instruments {
-      if let state = entry.state, state.day == day { tally.count(minute, of: state) }
+    for index in instruments.indices where instruments[index].day == day {
+      instruments[index].state?.count(minute, in: &tally)
     }
     return tally
   }

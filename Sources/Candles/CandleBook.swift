@@ -133,7 +133,7 @@ package struct CandleBook: Sendable {
     if let known = indexes[symbol] { return known }
     indexes[symbol] = instruments.count
     instruments.append(Entry(symbol: symbol))
-    memories.append(DayMemory(of: symbol, hours: rules.hours))
+    memories.append(DayMemory())
     return instruments.count - 1
   }
 
@@ -285,7 +285,10 @@ extension CandleBook {
       gaps = GapChanges(
         output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
     }
-    if gaps != nil || before.isMoved(by: quote) { memories[index].remember(before, gaps: gaps) }
+    let isRemembered = gaps != nil || before.isMoved(by: quote)
+    instruments[index].state?.isBooked(
+      after: before, isRemembered: isRemembered, gaps: gaps, in: &memories[index],
+      hours: rules.hours)
     if hasDispute(index) {
       noteBooked(
         served, at: index, watermark: watermark, after: before, gaps: gaps,

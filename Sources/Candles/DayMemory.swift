@@ -1,60 +1,205 @@
 import Market
 
+/// What booking a row changes of a day, mostly.
+struct DayAccount: Sendable, Hashable {
+  var coverage: InstrumentDay.Coverage
+  var isObserved = false
+  var isClosed = false
+  var isDisputed = false
+  var limits = InstrumentDay.Limits()
+  var booked = InstrumentDay.BookedRow()
+  var current: FormingCandle
+  var sums = InstrumentDay.DaySums()
+
+  init(_ coverage: InstrumentDay.Coverage, current: FormingCandle) {
+    self.coverage = coverage
+    self.current = current
+  }
+}
+
+/// What changes with a minute, a gap or a late print.
+struct DayPast: Sendable, Hashable {
+  var previous: FormingCandle?
+  var lastMoved: FormingCandle?
+  var lastGap: Gap?
+}
+
+extension InstrumentDay {
+  /// All that changes within the day but `past`.
+  @inline(__always)
+  var account: DayAccount {
+    get {
+      var account = DayAccount(coverage, current: current)
+      account.isObserved = isObserved
+      account.isClosed = isClosed
+      account.isDisputed = isDisputed
+      account.limits = limits
+      account.booked = booked
+      account.sums = sums
+      return account
+    }
+    set {
+      coverage = newValue.coverage
+      isObserved = newValue.isObserved
+      isClosed = newValue.isClosed
+      isDisputed = newValue.isDisputed
+      limits = newValue.limits
+      booked = newValue.booked
+      current = newValue.current
+      sums = newValue.sums
+    }
+  }
+
+  @inline(__always)
+  var past: DayPast {
+    get { DayPast(previous: previous, lastMoved: lastMoved, lastGap: lastGap) }
+    set {
+      previous = newValue.previous
+      lastMoved = newValue.lastMoved
+      lastGap = newValue.lastGap
+    }
+  }
+
+  /// Mutating, so that it is no copy that the memory is given.
+  @inline(__always)
+  mutating func isBooked(
+    after before: InstrumentDay, isRemembered: Bool, gaps: GapChanges?, in memory: inout DayMemory,
+    hours: TradingHours
+  ) {
+    if isRemembered {
+      memory.remember(before, before: self, gaps: gaps)
+    } else {
+      memory.follow(before, to: self, hours: hours)
+    }
+  }
+
+  @inline(__always)
+  func hasPast(of other: InstrumentDay) -> Bool {
+    previous == other.previous && lastMoved == other.lastMoved && lastGap == other.lastGap
+  }
+}
+
 /// What an instrument's day may go back to: the days before its last booked rows.
+///
+/// Each is kept as the bytes that are stored of it: how it differs from the day after it. A row of
+/// every sweep comes here, and finds both days at hand; the store is given what was written then.
 struct DayMemory: Sendable {
   private(set) var count = 0
   private var isEvenNewest = false
-  /// Written in turn, each over the older one: a row of every sweep comes here.
-  private var even: Checkpoint
-  private var odd: Checkpoint
+  /// Written in turn, each over the older one.
+  private var even = DayRecord()
+  private var odd = DayRecord()
 
   /// Two false rows may come in a row before an honest one shows it.
   static let countMax = 2
 
-  init(of symbol: Symbol, hours: TradingHours) {
-    even = Checkpoint(
-      state: InstrumentDay(symbol: symbol, day: TradingDay(daysSince1970: 0), hours: hours))
-    odd = even
-  }
-
   /// The day was `day` before a row was booked, which opened and closed `gaps`.
-  @inline(__always)
-  mutating func remember(_ day: InstrumentDay, gaps: GapChanges?) {
+  mutating func remember(_ day: InstrumentDay, before now: InstrumentDay, gaps: GapChanges?) {
     isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
-    // Where they stand: a checkpoint of its own would be a second copy of the day.
     if isEvenNewest {
-      even.state = day
-      even.gaps = gaps ?? GapChanges()
+      even.take(day, before: now, gaps: gaps)
     } else {
-      odd.state = day
-      odd.gaps = gaps ?? GapChanges()
+      odd.take(day, before: now, gaps: gaps)
     }
   }
 
-  mutating func forget() { count = 0 }
+  /// The day was `day` before something else than a remembered row changed it.
+  mutating func follow(_ day: InstrumentDay, to now: InstrumentDay, hours: TradingHours) {
+    if count == 0 || now.hasFields(of: day) { return }
+    if isEvenNewest {
+      even.follow(day, to: now, hours: hours)
+    } else {
+      odd.follow(day, to: now, hours: hours)
+    }
+  }
+
+  mutating func forget(butNewest kept: Int = 0) { count = min(count, kept) }
 
   /// The newest first.
-  var checkpoints: [Checkpoint] {
-    get { Array((isEvenNewest ? [even, odd] : [odd, even]).prefix(count)) }
-    set {
-      count = 0
-      for checkpoint in newValue.reversed() { remember(checkpoint.state, gaps: checkpoint.gaps) }
+  func checkpoints(before day: InstrumentDay, hours: TradingHours) -> [Checkpoint] {
+    var checkpoints: [Checkpoint] = []
+    for place in 0..<count {
+      let record = (place == 0) == isEvenNewest ? even : odd
+      checkpoints.append(
+        record.checkpoint(before: checkpoints.last?.state ?? day, hours: hours))
+    }
+    return checkpoints
+  }
+
+  /// - Parameter checkpoints: the newest first.
+  mutating func set(_ checkpoints: [Checkpoint], before day: InstrumentDay) {
+    forget()
+    for (place, checkpoint) in checkpoints.enumerated().reversed() {
+      remember(
+        checkpoint.state, before: place == 0 ? day : checkpoints[place - 1].state,
+        gaps: checkpoint.gaps.isEmpty ? nil : checkpoint.gaps)
     }
   }
 
-  /// Mutating for `CandleBook.instrumentState`; nothing is changed.
-  mutating func write(before day: inout InstrumentDay, to writer: inout StateWriter) {
+  /// When the instrument's rows were there before its oldest remembered row.
+  @inline(__always)
+  var aliveThrough: Int32? {
+    if count == 0 { return nil }
+    return isEvenNewest == (count == 1) ? even.aliveThrough : odd.aliveThrough
+  }
+
+  mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(count))
     guard count > 0 else { return }
-    DifferenceWriter.write(before: &day, to: &writer) { differences, day in
-      if isEvenNewest {
-        differences.write(&even, before: &day)
-        if count > 1 { differences.write(&odd, before: &even.state) }
+    if isEvenNewest { even.write(to: &writer) } else { odd.write(to: &writer) }
+    guard count > 1 else { return }
+    if isEvenNewest { odd.write(to: &writer) } else { even.write(to: &writer) }
+  }
+}
+
+/// The bytes of one day; those of one with gaps, which are many, in the heap.
+private struct DayRecord: Sendable {
+  private(set) var aliveThrough: Int32 = 0
+  private var count = 0
+  private var bytes = InlineArray<96, UInt8>(repeating: 0)
+  private var longBytes: [UInt8] = []
+
+  mutating func follow(_ day: InstrumentDay, to now: InstrumentDay, hours: TradingHours) {
+    let known = checkpoint(before: day, hours: hours)
+    take(known.state, before: now, gaps: known.gaps.isEmpty ? nil : known.gaps)
+  }
+
+  mutating func take(_ day: InstrumentDay, before now: InstrumentDay, gaps: GapChanges?) {
+    aliveThrough = Int32(day.coverage.aliveThrough)
+    StateWriter.write { writer in
+      now.write(day, gaps: gaps, to: &writer)
+    } taking: { written in
+      count = written.count
+      if count <= bytes.count {
+        var span = bytes.mutableSpan
+        span.withUnsafeMutableBufferPointer { _ = $0.update(fromContentsOf: written) }
       } else {
-        differences.write(&odd, before: &day)
-        if count > 1 { differences.write(&even, before: &odd.state) }
+        longBytes = Array(written)
       }
     }
+  }
+
+  @inline(__always)
+  mutating func write(to writer: inout StateWriter) {
+    if count > bytes.count { return writer.append(longBytes[...]) }
+    bytes.span.withUnsafeBufferPointer { writer.append($0[..<count]) }
+  }
+
+  func checkpoint(before day: InstrumentDay, hours: TradingHours) -> Checkpoint {
+    let all = count > bytes.count ? longBytes : (0..<count).map { bytes[$0] }
+    do throws(BookStateError) {
+      var reader = StateReader(part: all, hours: hours)
+      return try reader.checkpoint(before: day)
+    } catch {
+      preconditionFailure("a day that was written cannot be read: \(error)")
+    }
+  }
+}
+
+extension InstrumentDay {
+  /// Whether all that a day before this one is written after is the same.
+  fileprivate func hasFields(of other: InstrumentDay) -> Bool {
+    hasPast(of: other) && account.withoutProof.hasFields(of: other.account.withoutProof)
   }
 }

@@ -2,29 +2,25 @@ import Market
 
 /// Disputes as bytes.
 
-extension Gap {
-  /// How many numbers `InstrumentDay.write` puts.
-  static let numbers: UInt64 = 7
-}
-
 extension InstrumentDay {
-  @inline(__always)
-  func write(_ gap: Gap, to writer: inout some StateSink) {
+  func write(_ gap: Gap?, to writer: inout StateWriter) {
+    writer.put(gap != nil)
+    if let gap { write(gap, to: &writer) }
+  }
+
+  private func write(_ gap: Gap, to writer: inout StateWriter) {
     writer.put(Int64(second(of: gap.from)))
     writer.put(Int64(second(of: gap.to)))
     writer.put(gap.volume)
     writer.put(gap.turnover)
     writer.put(Int64(gap.cause.rawValue))
   }
-}
 
-extension Checkpoint {
-  /// Mutating, like all that reads a day where it stands.
-  mutating func writeGaps(to writer: inout StateWriter) {
-    writer.put(Int64(gaps.opened.count))
-    for gap in gaps.opened { state.write(gap, to: &writer) }
-    writer.put(Int64(gaps.closed.count))
-    for gap in gaps.closed { state.write(gap, to: &writer) }
+  func write(_ gaps: GapChanges, to writer: inout StateWriter) {
+    for list in [gaps.opened, gaps.closed] {
+      writer.put(Int64(list.count))
+      for gap in list { write(gap, to: &writer) }
+    }
   }
 }
 
@@ -52,26 +48,20 @@ extension HeldRow {
 
 extension Dispute {
   func write(before day: InstrumentDay, to writer: inout StateWriter) {
-    var day = day
     writer.put(Int64(against))
     writer.put(Int64(confirmations))
     writer.put(Int64(confirmationRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, otherReading] { Self.write(rows, to: &writer) }
     writer.put(base != nil)
-    if var base { Self.write(&base, before: &day, to: &writer) }
+    if let base { day.write(base.state, gaps: base.gaps, to: &writer) }
     writer.put(replaced != nil)
-    guard var replaced else { return }
-    Self.write(&replaced.checkpoint, before: &day, to: &writer)
+    guard let replaced else { return }
+    let former = replaced.checkpoint
+    day.write(former.state, gaps: former.gaps, to: &writer)
     writer.put(replaced.replacedAt.microseconds)
     writer.put(replaced.volumeThen)
     Self.write(replaced.returned, to: &writer)
-  }
-
-  private static func write(
-    _ checkpoint: inout Checkpoint, before day: inout InstrumentDay, to writer: inout StateWriter
-  ) {
-    DifferenceWriter.write(before: &day, to: &writer) { $0.write(&checkpoint, before: &$1) }
   }
 
   private static func write(_ rows: [HeldRow], to writer: inout StateWriter) {

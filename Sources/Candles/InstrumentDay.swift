@@ -113,11 +113,13 @@ struct InstrumentDay: Sendable, Hashable {
   }
 
   /// Whether the state is proven to the end of `minute`.
+  @inline(__always)
   func isKnown(throughMinute minute: Int, in hours: TradingHours) -> Bool {
     knownTradingSeconds(in: hours) >= (minute + 1) * 60
   }
 
   /// Whether its rows were there to the end of `minute`, however old they were.
+  @inline(__always)
   func isAlive(throughMinute minute: Int, in hours: TradingHours) -> Bool {
     hours.tradingSeconds(before: coverage.aliveThrough) >= (minute + 1) * 60
   }

@@ -5,6 +5,9 @@ import Market
 struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
+  /// Of the fields of the group that is read, which differ, and what the group is called.
+  private var mask: UInt64 = 0
+  private(set) var part: StaticString = ""
   /// The hours of the market whose days these are.
   let hours: TradingHours
 
@@ -27,10 +30,15 @@ struct StateReader {
     self.bytes = bytes
   }
 
+  /// A part of a state that was written by itself.
+  init(part bytes: [UInt8], hours: TradingHours) {
+    (self.bytes, self.hours, index) = (bytes, hours, 0)
+  }
+
   var isAtEnd: Bool { index == bytes.count }
 
   /// Nothing may follow.
-  func end() throws(BookStateError) {
+  func expectEnd() throws(BookStateError) {
     guard isAtEnd else {
       throw .corrupt(field: "end", expected: "nothing more", at: index)
     }
@@ -46,10 +54,10 @@ struct StateReader {
 
   private mutating func integer() -> Int64? { number().map { Int64(folded: $0) } }
 
-  mutating func integer(_ field: String) throws(BookStateError) -> Int64 {
+  mutating func integer(_ field: @autoclosure () -> String) throws(BookStateError) -> Int64 {
     let start = index
     guard let value = integer() else {
-      throw .corrupt(field: field, expected: "a whole number", at: start)
+      throw .corrupt(field: field(), expected: "a whole number", at: start)
     }
     return value
   }
@@ -95,96 +103,77 @@ struct StateReader {
     return Timestamp(microseconds: value)
   }
 
-  private mutating func skip(_ numbers: UInt64) { for _ in 0..<numbers { _ = number() } }
-
-  /// Written as a difference.
-  private mutating func decimal(
-    _ field: @autoclosure () -> String, plus other: ExactDecimal
-  ) throws(BookStateError) -> ExactDecimal {
-    let difference = try decimal(field())
-    return ExactDecimal(units: difference.units &+ other.units, scale: difference.scale)
-  }
-
   mutating func decimal(
     _ field: @autoclosure () -> String
   ) throws(BookStateError) -> ExactDecimal {
+    let scale = try scale(field())
+    return ExactDecimal(units: try integer(field()), scale: scale)
+  }
+
+  mutating func scale(_ field: @autoclosure () -> String) throws(BookStateError) -> UInt8 {
     let start = index
-    guard let scale = byte(), scale <= ExactDecimal.scaleMax, let units = integer() else {
-      throw .corrupt(
-        field: field(), expected: "a decimal of 0…\(ExactDecimal.scaleMax) places", at: start)
+    guard let scale = byte(), scale <= ExactDecimal.scaleMax else {
+      throw .corrupt(field: field(), expected: "0…\(ExactDecimal.scaleMax) places", at: start)
     }
-    return ExactDecimal(units: units, scale: scale)
+    return scale
   }
 
-  private mutating func formingCandle(
-    _ name: String, plus day: MinuteTotals, as form: DayForm
-  ) throws(BookStateError) -> FormingCandle {
-    let minute = try integer("\(name).minute", in: minuteCounts)
-    let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", in: 0...Int(Int16.max))))
-    let moved = try flag("\(name).moved")
-    let isFinal = try flag("\(name).is_final")
-    var candle = FormingCandle(minute: minute, basis: try decimal("\(name).basis"))
-    candle.flags = flags
-    candle.moved = moved
-    candle.isFinal = isFinal
-    guard moved || form == .difference else { return candle }
-    candle.open = try decimal("\(name).open")
-    candle.high = try decimal("\(name).high")
-    candle.low = try decimal("\(name).low")
-    candle.close = try decimal("\(name).close", plus: day.last)
-    candle.volume = try decimal("\(name).volume", plus: day.volume)
-    candle.turnover = try decimal("\(name).turnover", plus: day.turnover)
-    return candle
-  }
-
-  private mutating func formingCandleIfAny(
-    _ name: String, of day: InstrumentDay, as form: DayForm
-  ) throws(BookStateError) -> FormingCandle? {
-    if try flag("has_\(name)") {
-      return try formingCandle(name, plus: day.pastTotals(as: form), as: form)
+  mutating func begin(_ part: StaticString, maskBytes: Int) throws(BookStateError) {
+    self.part = part
+    mask = 0
+    for place in 0..<maskBytes {
+      guard let byte = byte() else {
+        throw .corrupt(field: "\(part)", expected: "a mask of \(maskBytes) bytes", at: index)
+      }
+      mask |= UInt64(byte) << (8 * UInt64(place))
     }
-    if form == .difference { skip(FormingCandle.numbers) }
-    return nil
   }
 
-  mutating func instrumentDay(
-    symbol: Symbol, as form: DayForm = .whole
-  ) throws(BookStateError) -> InstrumentDay {
+  func end() {}
+
+  /// Whether the next field of the group differs.
+  mutating func isMarked() -> Bool {
+    defer { mask >>= 1 }
+    return mask & 1 != 0
+  }
+
+  mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
     var state = InstrumentDay(symbol: symbol, day: try day("day"), hours: hours)
-    state.coverage.knownThrough = try integer("known_through", in: Self.secondsOfDay)
-    state.isObserved = try flag("is_observed")
-    state.booked.stamp = try integer("stamp", in: Self.secondsOfDay)
-    try totals(of: &state)
-    state.booked.trading = try trading()
-    state.sums.minutesTraded = try integer("minutes_traded", in: minuteCounts)
-    state.sums.minutesUntraded = try integer("minutes_untraded", in: minuteCounts)
-    state.sums.minutesMissing = try integer("minutes_missing", in: minuteCounts)
-    state.isClosed = try flag("is_closed")
-    state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
-    state.previous = try formingCandleIfAny("previous", of: state, as: form)
-    state.coverage.aliveThrough = state.coverage.knownThrough
-    try rest(of: &state, as: form)
-    state.booked.isCoarse = try flag("is_coarse")
-    state.limits.areCompared = try flag("are_limits_compared")
+    state.priorClose = try decimal("prior_close")
+    var (account, bare) = (DayAccount.bare, DayAccount.bare)
+    try account.code(after: &bare, with: &self)
+    state.account = account
+    state.past = try past(of: state, after: DayPast())
     return state
   }
 
-  private mutating func rest(
-    of state: inout InstrumentDay, as form: DayForm
-  ) throws(BookStateError) {
-    state.lastMoved = try formingCandleIfAny("last_moved", of: state, as: form)
-    let lead = try integer("alive_through", in: Self.secondsOfDay)
-    state.coverage.aliveThrough += lead
-    state.coverage.lag = try integer("lag", in: Self.secondsOfDay)
-    state.coverage.observedSince = try integer("observed_since", in: minuteCounts)
-    state.priorClose = try decimal("prior_close")
-    state.limits.isBandUnknown = try flag("is_band_unknown")
-    state.isDisputed = try flag("is_disputed")
-    if try flag("has_last_gap") {
-      state.lastGap = try gap(of: state.symbol, on: state.day)
-    } else if form == .difference {
-      skip(Gap.numbers)
-    }
+  private mutating func past(
+    of state: InstrumentDay, after newer: DayPast
+  ) throws(BookStateError) -> DayPast {
+    var past = DayPast()
+    past.previous = try minute("previous", after: newer.previous)
+    past.lastMoved = try minute("last_moved", after: newer.lastMoved)
+    if try flag("has_last_gap") { past.lastGap = try gap(of: state.symbol, on: state.day) }
+    return past
+  }
+
+  private mutating func minute(
+    _ part: StaticString, after newer: FormingCandle?
+  ) throws(BookStateError) -> FormingCandle? {
+    guard try flag("has_\(part)") else { return nil }
+    let newer = newer ?? FormingCandle(minute: 0, basis: .zero)
+    var minute = newer
+    try minute.codeAlone(as: part, after: newer, with: &self)
+    return minute
+  }
+
+  mutating func checkpoint(before day: InstrumentDay) throws(BookStateError) -> Checkpoint {
+    var (state, account, newer) = (day, DayAccount.bare, day.account.withoutProof)
+    try account.code(after: &newer, with: &self)
+    state.account = account
+    guard try flag("has_past") else { return Checkpoint(state: state) }
+    state.past = try past(of: day, after: day.past)
+    return Checkpoint(state: state, gaps: try gapChanges(of: state))
   }
 
   mutating func trading() throws(BookStateError) -> TradingState {
@@ -193,21 +182,5 @@ struct StateReader {
       let trading = TradingState(rawValue: raw)
     else { throw .corrupt(field: "trading", expected: "a trading state", at: start) }
     return trading
-  }
-
-  private mutating func totals(of state: inout InstrumentDay) throws(BookStateError) {
-    state.booked.volume = try decimal("volume")
-    state.booked.turnover = try decimal("turnover")
-    state.booked.open = try decimal("open")
-    state.booked.high = try decimal("high")
-    state.booked.low = try decimal("low")
-    state.booked.last = try decimal("last")
-    state.booked.previousClose = try decimal("previous_close")
-    state.booked.afterHours = AfterHours(
-      volume: try decimal("after_hours.volume"), turnover: try decimal("after_hours.turnover"))
-    state.sums.gapVolume = try decimal("gap_volume")
-    state.sums.gapTurnover = try decimal("gap_turnover")
-    state.sums.minuteVolume = try decimal("minute_volume", plus: state.booked.volume)
-    state.sums.minuteTurnover = try decimal("minute_turnover", plus: state.booked.turnover)
   }
 }
