@@ -278,7 +278,7 @@ extension InstrumentDay {
 
   /// A day before this one, with the gaps that were opened and closed since.
   func write(_ other: InstrumentDay, gaps: GapChanges?, to writer: inout StateWriter) {
-    var (account, newer) = (other.account, account.withoutProof)
+    var (account, newer) = (other.account, account)
     account.write(after: &newer, to: &writer)
     let isPastWritten = gaps != nil || !hasPast(of: other)
     writer.put(isPastWritten)

@@ -223,22 +223,12 @@ extension DayAccount {
     MinuteTotals(last: booked.last, volume: sums.minuteVolume, turnover: sums.minuteTurnover)
   }
 
-  /// What a day before this one is written after: how far it was proven, and what marks it, are
-  /// written whole, for they change without a booking.
-  var withoutProof: DayAccount {
-    var account = self
-    account.coverage = InstrumentDay.Coverage(from: 0)
-    account.booked.stamp = 0
-    account.booked.trading = .normal
-    account.marks = 0
-    return account
-  }
-
-  /// Whether each field has the same units and the same scale.
+  /// Whether each field that differences are taken of has the same units and the same scale.
   func hasFields(of other: DayAccount) -> Bool {
     var (account, other) = (self, other)
-    return StateWriter.bytes { account.write(after: &other, to: &$0) }.dropFirst()
-      .allSatisfy { $0 == 0 }
+    return StateWriter.write { writer in
+      writer.putFields { account.codeTotals(after: &other, with: &$0) }
+    } taking: { $0.allSatisfy { $0 == 0 } }
   }
 
   /// Mutating, and with `inout`, so that nothing is copied; nothing is changed.
@@ -252,35 +242,40 @@ extension DayAccount {
   mutating func code<Coder: DifferenceCoder>(
     after newer: inout DayAccount, with coder: inout Coder
   ) throws(Coder.Failure) {
-    try coder.begin("day", maskBytes: 5)
-    try codeMarks(after: &newer, with: &coder)
+    try codeProof(with: &coder)
+    try codeTotals(after: &newer, with: &coder)
+  }
+
+  /// How far the day is proven, and what marks it: written whole, for it changes without a booking.
+  @inline(__always)
+  private mutating func codeProof<Coder: DifferenceCoder>(
+    with coder: inout Coder
+  ) throws(Coder.Failure) {
+    try coder.begin("day", maskBytes: 1)
+    try coder.code(&coverage.knownThrough, after: 0, in: .secondOfDay, named: "known_through")
+    let known = coverage.knownThrough
+    try coder.code(
+      &coverage.aliveThrough, less: known, after: 0, less: 0, in: .secondOfDay,
+      named: "alive_through")
+    try coder.code(
+      &booked.stamp, less: known, after: 0, less: 0, in: .secondOfDay, named: "stamp")
+    try coder.code(&coverage.lag, after: 0, in: .secondOfDay, named: "lag")
+    try coder.code(&coverage.observedSince, after: 0, in: .minutes, named: "observed_since")
+    try coder.code(&marks, after: 0, in: .upTo(63), named: "marks")
+    try coder.code(&trading, after: 0, in: .upTo(Self.tradingMax), named: "trading")
+    coder.end()
+  }
+
+  @inline(__always)
+  private mutating func codeTotals<Coder: DifferenceCoder>(
+    after newer: inout DayAccount, with coder: inout Coder
+  ) throws(Coder.Failure) {
+    try coder.begin("day", maskBytes: 4)
     try codeBooked(after: &newer, with: &coder)
     try codeSums(after: &newer, with: &coder)
     coder.end()
     try current.code(
       as: "current", less: totals, after: newer.current, less: newer.totals, with: &coder)
-  }
-
-  @inline(__always)
-  private mutating func codeMarks<Coder: DifferenceCoder>(
-    after newer: inout DayAccount, with coder: inout Coder
-  ) throws(Coder.Failure) {
-    try coder.code(
-      &coverage.knownThrough, after: newer.coverage.knownThrough, in: .secondOfDay,
-      named: "known_through")
-    try coder.code(
-      &coverage.aliveThrough, less: coverage.knownThrough, after: newer.coverage.aliveThrough,
-      less: newer.coverage.knownThrough, in: .secondOfDay, named: "alive_through")
-    try coder.code(
-      &booked.stamp, less: coverage.knownThrough, after: newer.booked.stamp,
-      less: newer.coverage.knownThrough, in: .secondOfDay, named: "stamp")
-    try coder.code(&coverage.lag, after: newer.coverage.lag, in: .secondOfDay, named: "lag")
-    try coder.code(
-      &coverage.observedSince, after: newer.coverage.observedSince, in: .minutes,
-      named: "observed_since")
-    try coder.code(&marks, after: newer.marks, in: .upTo(63), named: "marks")
-    try coder.code(
-      &trading, after: newer.trading, in: .upTo(Self.tradingMax), named: "trading")
   }
 
   @inline(__always)

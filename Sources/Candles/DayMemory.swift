@@ -200,6 +200,6 @@ private struct DayRecord: Sendable {
 extension InstrumentDay {
   /// Whether all that a day before this one is written after is the same.
   fileprivate func hasFields(of other: InstrumentDay) -> Bool {
-    hasPast(of: other) && account.withoutProof.hasFields(of: other.account.withoutProof)
+    hasPast(of: other) && account.hasFields(of: other.account)
   }
 }

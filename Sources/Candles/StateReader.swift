@@ -168,7 +168,7 @@ struct StateReader {
   }
 
   mutating func checkpoint(before day: InstrumentDay) throws(BookStateError) -> Checkpoint {
-    var (state, account, newer) = (day, DayAccount.bare, day.account.withoutProof)
+    var (state, account, newer) = (day, DayAccount.bare, day.account)
     try account.code(after: &newer, with: &self)
     state.account = account
     guard try flag("has_past") else { return Checkpoint(state: state) }
