@@ -28,13 +28,14 @@ package struct BrokerStep: Sendable {
   package var progress: [Int64: OrderProgress] = [:]
   /// A day that begins: inputs of earlier ones are of no use any more.
   package var day: TradingDay?
-  /// Up to which change of the feed quotes were looked at; nil: as before.
-  package var quoteSequence: Int64?
 
   /// Whether there is nothing that must be stored: that quotes were looked at is none.
-  package var isEmpty: Bool {
+  package var isEmpty: Bool { inputs.isEmpty && booksNothing }
+
+  /// Whether all of it follows again from rows of the feed.
+  package var booksNothing: Bool {
     outcomes.isEmpty && orders.isEmpty && postings.isEmpty && events.isEmpty && purchases.isEmpty
-      && inputs.isEmpty && actions.isEmpty && closed.isEmpty && day == nil
+      && actions.isEmpty && closed.isEmpty && day == nil
   }
 
   package init() {}

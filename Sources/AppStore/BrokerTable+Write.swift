@@ -13,13 +13,13 @@ extension BrokerTable {
     try write(actions: step.actions)
     try write(closed: step.closed)
     try write(fills: step.fills)
-    try write(events: step.events)
-    try write(notices: step.notices)
-    try write(outcomes: step.outcomes)
     try write(inputs: step.inputs)
     try write(checkpoints: step.checkpoints)
     try write(progress: step.progress)
-    try moveCursor(step)
+    // They lock the outbox, for which alerts wait: nothing but the commit comes behind them.
+    try write(events: step.events)
+    try write(notices: step.notices)
+    try write(outcomes: step.outcomes)
   }
 
   private static let emptyInputs = "delete from fill_input; delete from fill_checkpoint"
@@ -199,22 +199,6 @@ extension BrokerTable {
         ])
     }
     try run(Self.answer, rows)
-  }
-
-  private static let move = Statement(
-    name: "move_broker_cursor",
-    sql: """
-      update broker_cursor
-      set
-        quote_sequence = coalesce($1::bigint, quote_sequence),
-        trading_day = coalesce($2::date, trading_day),
-        input_place = coalesce($3::bigint, input_place)
-      """)
-
-  private func moveCursor(_ step: BrokerStep) throws(AppStoreError) {
-    if step.quoteSequence == nil, step.day == nil, step.inputPlace == nil { return }
-    try write(
-      Self.move, with: [.int64(step.quoteSequence), .day(step.day), .int64(step.inputPlace)])
   }
 
   func insert<Rows: Sequence>(

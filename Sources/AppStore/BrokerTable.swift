@@ -12,9 +12,23 @@ package struct PendingCommand: Sendable, Hashable {
   package var waitedMicroseconds: Int64
 }
 
+/// Where a step leaves the broker; nil: where it was.
+package struct CursorMove: Sendable {
+  /// Up to which change of the feed quotes were looked at.
+  package var quoteSequence: Int64?
+  /// A day that begins.
+  package var day: TradingDay?
+  /// The first input that is in no checkpoint.
+  package var inputPlace: Int64?
+  /// Whether the step is on disk once it is stored. What only follows from rows of the feed need
+  /// not be: after a crash of the server the cursor is where it was, and they are read again.
+  package var isDurable = true
+
+  package init() {}
+}
+
 /// What the broker reads and writes. A step is one transaction: under the lease's term, the
-/// commands that wait, in order; then all that follows from them and from the feed; then the
-/// cursors.
+/// cursor; then the commands that wait, in order, and all that follows from them and from the feed.
 package struct BrokerTable: AppTable {
   let connection: AppConnection
   static let context = "broker"
@@ -23,22 +37,44 @@ package struct BrokerTable: AppTable {
 
   package var books: LedgerTable { LedgerTable(connection) }
 
-  private static let readNewest = Statement(
-    name: "read_command_sequence",
+  private static let begin = Statement(
+    name: "begin_broker_step",
     sql: """
-      select coalesce(max(sequence), 0)
-      from command
+      with lease as materialized (
+        select nextval('broker_beat')
+        from gateway_lease
+        where role = 'broker'
+          and term = $1::bigint
+        for share
+      )
+      update broker_cursor
+      set
+        quote_sequence = coalesce($2::bigint, quote_sequence),
+        trading_day = coalesce($3::date, trading_day),
+        input_place = coalesce($4::bigint, input_place)
+      from lease
+      returning (select coalesce(max(sequence), 0) from command)
       """)
 
-  /// Runs a step under a term. What `body` returns was written, whole, unless this throws.
-  /// - Parameter body: is given the sequence of the newest command that has its outcome.
+  /// Runs a step under a term, as one transaction: no other term begins before its end. What `body`
+  /// returns was written, whole, unless this throws.
+  /// - Parameters:
+  ///   - move: where it leaves the cursor, and whether it waits for the disk.
+  ///   - body: is given the sequence of the newest command that has its outcome.
   /// - Throws: `termIsOver` if another gateway leads; what `body` throws; `store`.
   package func step<Value>(
-    term: Int64, body: (_ commandSequence: Int64) throws(AppStoreError) -> Value
+    term: Int64, move: CursorMove = CursorMove(),
+    body: (_ commandSequence: Int64) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
-      try GatewayLease.fence(.broker, term: term, over: connection)
-      return try body(try numbers(Self.readNewest).first ?? 0)
+    let begin = move.isDurable ? "begin" : "begin; set local synchronous_commit = off"
+    return try connection.inTransaction(Self.context, begin: begin) { () throws(AppStoreError) in
+      let newest = try numbers(
+        Self.begin,
+        with: [
+          .int64(term), .int64(move.quoteSequence), .day(move.day), .int64(move.inputPlace),
+        ])
+      guard let newest = newest.first else { throw .termIsOver(term) }
+      return try body(newest)
     }
   }
 

@@ -163,9 +163,11 @@ extension Broker {
       state = next
       return
     }
-    step.quoteSequence = next.feed.sequence
+    var move = CursorMove()
+    (move.quoteSequence, move.day) = (next.feed.sequence, step.day)
+    (move.inputPlace, move.isDurable) = (step.inputPlace, !step.booksNothing)
     let begun = ContinuousClock.now
-    try session.table.step(term: term) { (sequence) throws(AppStoreError) in
+    try session.table.step(term: term, move: move) { (sequence) throws(AppStoreError) in
       for index in step.outcomes.indices {
         step.outcomes[index].outcome.sequence = sequence + Int64(index) + 1
       }

@@ -1,10 +1,11 @@
-import AppStore
 import Market
 import PaperTrading
 import Postgres
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import AppStore
 
 /// Commands, and the steps of the broker that executes them. The trial of the ledger has the rest.
 @Suite(.ownThread) struct BrokerTests {
@@ -57,6 +58,25 @@ import Testing
       }
       try table.write(step)
       return pending
+    }
+  }
+
+  @Test func `what can be read again is stored without waiting for the disk`() throws {
+    let table = BrokerTable(connection)
+    let setting = Statement(
+      name: "setting", sql: "select (current_setting('synchronous_commit') = 'off')::int::bigint")
+    for isDurable in [false, true] {
+      var move = CursorMove()
+      (move.isDurable, move.quoteSequence) = (isDurable, isDurable ? 2 : 1)
+      let isOff = try table.step(term: 3, move: move) { (_) throws(AppStoreError) in
+        try table.numbers(setting)
+      }
+      #expect(isOff == [Int64(isDurable ? 0 : 1)])
+      #expect(try table.numbers(setting) == [0])
+      #expect(try table.cursor().quoteSequence == move.quoteSequence)
+    }
+    #expect(throws: AppStoreError.termIsOver(2)) {
+      try table.step(term: 2) { (_) throws(AppStoreError) in }
     }
   }
 

@@ -25,7 +25,6 @@ struct PaperBroker {
   private var fills: [(account: Int64, posting: Posting)] = []
   private var newestOrder: Int64 = 0
   private(set) var day: TradingDay
-  private var feedSequence: Int64 = 0
   private(set) var steps = 0
 
   private var step = BrokerStep()
@@ -73,7 +72,6 @@ struct PaperBroker {
         execute(command, sequence: next)
       }
       trade()
-      step.quoteSequence = feedSequence
       try table.write(step)
     }
     return facts
@@ -140,7 +138,6 @@ struct PaperBroker {
 
   /// Some of the open orders fill in part or whole; some fills of the day are taken back.
   private mutating func trade() {
-    feedSequence += 1
     for account in accounts {
       for id in (ledgers[account]?.openOrders.keys).map({ $0.sorted() }) ?? [] {
         if Int.random(in: 0..<100, using: &random) < 45 { fill(id, of: account) }
