@@ -1,6 +1,7 @@
 import CPostgres
 import Glibc
 import Market
+import Platform
 
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
 /// libpq's non-blocking mode with poll(2), at half the code.
@@ -55,6 +56,7 @@ extension PostgresConnection {
   /// Runs fixed SQL, several statements included; answers are text and belong to the last one.
   @discardableResult
   package func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
+    StatementCount.current?.withLock { $0 += 1 }
     guard let seconds = silenceSecondsMax else {
       return try check(PQexec(handle, sql), context: context)
     }
@@ -90,6 +92,7 @@ extension PostgresConnection {
   package func run(
     _ statement: Statement, with parameters: borrowing WireParameters, context: String
   ) throws(StoreError) -> PostgresResult {
+    StatementCount.current?.withLock { $0 += 1 }
     if let seconds = silenceSecondsMax {
       return try run(statement, with: parameters, within: seconds, context: context)
     }
@@ -242,6 +245,12 @@ extension PostgresConnection {
   private func lost(context: String) -> StoreError {
     StoreError(.connectionLost, message: "the connection to PostgreSQL was lost", context: context)
   }
+}
+
+/// How many times a task has waited for a server: what a request costs grows by its rows, this must
+/// not. Nobody counts outside of tests and benchmarks.
+package enum StatementCount {
+  @TaskLocal package static var current: Locked<Int>?
 }
 
 /// A statement with a name, prepared once a connection.

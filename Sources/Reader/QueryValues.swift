@@ -93,6 +93,28 @@ package struct CandleQuery: Sendable {
   }
 }
 
+/// Of one series, so many of its newest candles.
+package struct NewestCandles: Sendable {
+  package var series: Int32
+  /// One that is stored.
+  package var timeframe: Timeframe
+  package var count: Int32
+  /// Opened then or later, and before; nil: at any time.
+  package var from: Timestamp?
+  package var before: Timestamp?
+
+  package init(
+    of series: Int32, _ timeframe: Timeframe, count: Int32 = 1, from: Timestamp? = nil,
+    before: Timestamp? = nil
+  ) {
+    self.series = series
+    self.timeframe = timeframe
+    self.count = count
+    self.from = from
+    self.before = before
+  }
+}
+
 /// What stands where a day that has candles lacks one.
 package enum CandleFill: String, Sendable, CaseIterable {
   case none

@@ -85,6 +85,48 @@ extension StoreReader {
       .timestamp(query.asOf), .text(query.source), .int32(query.newest))
   }
 
+  private static let readNewest = Statement(
+    name: "query_newest_candles",
+    sql: """
+      select u.number, c.opened_at, c.closed_at, c.trading_day, c.open, c.high, c.low, c.close,
+        c.volume, c.turnover, c.trades,
+        coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)), c.flags, c.revision,
+        c.known_from, s.name
+      from unnest($1::int[], $2::smallint[], $3::int[], $4::timestamptz[], $5::timestamptz[])
+        with ordinality as u (series, length, count, since, before, number)
+      join feed_instruments i on i.id = u.series
+      cross join lateral (
+        select *
+        from feed_candles
+        where instrument_id = u.series
+          and timeframe = u.length
+          and opened_at >= coalesce(u.since, '-infinity')
+          and opened_at < coalesce(u.before, 'infinity')
+        order by opened_at desc
+        limit u.count
+      ) c
+      join source s on s.code = c.source
+      order by u.number, c.opened_at
+      """)
+
+  /// The newest final candles of many series, in one statement.
+  /// - Returns: for each of `asked` its candles, oldest first.
+  package func newest(_ asked: [NewestCandles]) throws(StoreError) -> [[CandleRecord]] {
+    var found = [[CandleRecord]](repeating: [], count: asked.count)
+    if asked.isEmpty { return found }
+    let parameters = WireParameters(
+      .int32s(asked.map(\.series)),
+      .array(asked, type: .int2) { $0.int16($1.timeframe.rawValue) },
+      .int32s(asked.map(\.count)),
+      .array(asked, type: .timestamptz) { $0.optionalTimestamp($1.from) },
+      .array(asked, type: .timestamptz) { $0.optionalTimestamp($1.before) })
+    let rows = try read(Self.readNewest, with: parameters) { (row) throws(StoreError) in
+      (number: try row.int64(), candle: try row.candleRecord())
+    }
+    for row in rows { found[Int(row.number) - 1].append(row.candle) }
+    return found
+  }
+
   private static func readForming(_ timeframe: Timeframe) -> Statement {
     Statement(
       name: "query_forming_\(timeframe.name)",

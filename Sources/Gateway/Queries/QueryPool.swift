@@ -67,18 +67,6 @@ package final class QueryPool: Sendable {
   package var waiting: Int { queue.withLock { $0.waiting } }
 }
 
-extension StoreReader {
-  /// The newest candles of a series, oldest first.
-  /// - Parameter end: opened before then; nil: of all.
-  func newest(
-    _ count: Int32, of series: SeriesRecord, timeframe: Timeframe, before end: Timestamp? = nil
-  ) throws(StoreError) -> [CandleRecord] {
-    var query = CandleQuery(series.symbol, timeframe: timeframe)
-    (query.source, query.to, query.newest) = (series.sourceName, end, count)
-    return try candles(query)
-  }
-}
-
 /// One connection, opened at its first query and again when it was lost.
 actor QueryConnection {
   private let executor = ThreadExecutor(name: "gateway-query")

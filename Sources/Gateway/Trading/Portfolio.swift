@@ -262,25 +262,26 @@ extension TradingService {
     let (quoted, series) = (prices, listed)
     return try await query { (reader) throws(StoreError) in
       var prices = quoted
-      for (series, hasQuote) in series {
-        guard var price = prices[series.symbol] else { continue }
-        try price.read(reader, of: series, hasQuote: hasQuote)
-        prices[series.symbol] = price
+      let unquoted = series.filter { !$0.hasQuote }.map(\.series)
+      let bars = try reader.newest(unquoted.map { NewestCandles(of: $0.id, .minute1) })
+      for (series, bars) in zip(unquoted, bars) {
+        guard let bar = bars.last else { continue }
+        prices[series.symbol]?.last = bar.close
+        prices[series.symbol]?.day = bar.tradingDay
+      }
+      let days = try reader.newest(
+        series.map { one in
+          let begins = prices[one.series.symbol].map {
+            one.series.zone.moment(on: $0.day, secondOfDay: 0)
+          }
+          return NewestCandles(of: one.series.id, .day1, before: begins)
+        })
+      for (one, days) in zip(series, days) {
+        let close = days.last?.close
+        prices[one.series.symbol]?.yesterdayClose = close
+        if !one.hasQuote { prices[one.series.symbol]?.previousClose = close }
       }
       return prices
     }
-  }
-}
-
-extension HoldingPrice {
-  fileprivate mutating func read(
-    _ reader: StoreReader, of series: SeriesRecord, hasQuote: Bool
-  ) throws(StoreError) {
-    if !hasQuote, let bar = try reader.newest(1, of: series, timeframe: .minute1).last {
-      (last, day) = (bar.close, bar.tradingDay)
-    }
-    let begins = series.zone.moment(on: day, secondOfDay: 0)
-    yesterdayClose = try reader.newest(1, of: series, timeframe: .day1, before: begins).last?.close
-    if !hasQuote { previousClose = yesterdayClose }
   }
 }

@@ -92,21 +92,19 @@ extension TradingService {
     let listed = places.map { state.directory[$0] }
     // The day that is not over has its newest prices.
     let newest = Self.newestPrices(at: places, in: state)
-    let closes = try await query { (reader) throws(StoreError) in
-      var closes = newest
-      for series in listed {
-        var query = CandleQuery(series.symbol, timeframe: .day1)
-        query.source = series.sourceName
-        // The close before the first day is of one of the days before.
-        query.from = zone.moment(on: first.advanced(by: -Self.daysBefore), secondOfDay: 0)
-        query.to = zone.moment(on: last.advanced(by: 1), secondOfDay: 0)
-        for candle in try reader.candles(query) {
-          if let close = candle.close {
-            closes[series.symbol, default: [:]][candle.tradingDay] = close
-          }
-        }
+    // The close before the first day is of one of the days before.
+    let from = zone.moment(on: first.advanced(by: -Self.daysBefore), secondOfDay: 0)
+    let before = zone.moment(on: last.advanced(by: 1), secondOfDay: 0)
+    let asked = listed.map {
+      NewestCandles(
+        of: $0.id, .day1, count: Int32(Self.daysMax + Self.daysBefore), from: from, before: before)
+    }
+    let days = try await query { (reader) throws(StoreError) in try reader.newest(asked) }
+    var closes = newest
+    for (series, candles) in zip(listed, days) {
+      for candle in candles where candle.close != nil {
+        closes[series.symbol, default: [:]][candle.tradingDay] = candle.close
       }
-      return closes
     }
     do throws(ExactDecimalError) {
       return try PortfolioHistory(balances, closes: closes).days(from: first, through: last)

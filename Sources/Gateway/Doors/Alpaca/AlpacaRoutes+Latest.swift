@@ -78,20 +78,21 @@ extension AlpacaRoutes {
     of places: [SeriesPlace], days: Int32
   ) async throws(Problem) -> [NewestBars] {
     let directory = market.memory.state.directory
-    let series = places.map { directory[$0] }
-    return try await market.query { (reader) throws(StoreError) in
-      var found: [NewestBars] = []
-      for one in series {
-        let minute = try reader.newest(1, of: one, timeframe: .minute1).last
-        let dayCandles = days == 0 ? [] : try reader.newest(days, of: one, timeframe: .day1)
-        found.append(
-          NewestBars(
-            minute: minute.flatMap { AlpacaMessage($0) },
-            days: dayCandles.reversed().compactMap { candle in
-              AlpacaMessage(candle).map { (candle.tradingDay, $0) }
-            }, close: minute?.close ?? dayCandles.last?.close))
-      }
-      return found
+    let series = places.map { directory[$0].id }
+    let asked =
+      series.map { NewestCandles(of: $0, .minute1) }
+      + series.map { NewestCandles(of: $0, .day1, count: days) }
+    let found = try await market.query { (reader) throws(StoreError) in
+      try reader.newest(days == 0 ? Array(asked.prefix(series.count)) : asked)
+    }
+    return series.indices.map { index in
+      let minute = found[index].last
+      let days = days == 0 ? [] : found[series.count + index]
+      return NewestBars(
+        minute: minute.flatMap { AlpacaMessage($0) },
+        days: days.reversed().compactMap { candle in
+          AlpacaMessage(candle).map { (candle.tradingDay, $0) }
+        }, close: minute?.close ?? days.last?.close)
     }
   }
 
