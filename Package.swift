@@ -34,14 +34,11 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let nio = ["NIOCore", "NIOConcurrencyHelpers", "NIOPosix", "NIOHTTP1"].map {
   Target.Dependency.product(name: $0, package: "swift-nio")
 }
-/// The gateway's HTTP server and, below it, what its WebSockets are written with.
+/// What the gateway's HTTP and WebSockets are written with.
 let web =
   nio + [
     .product(name: "NIOWebSocket", package: "swift-nio"),
-    .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
     .product(name: "HTTPTypes", package: "swift-http-types"),
-    .product(name: "Hummingbird", package: "hummingbird"),
-    .product(name: "HummingbirdCore", package: "hummingbird"),
   ]
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
@@ -58,9 +55,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(
-      url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -69,6 +63,7 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CLinux"),
     // The schemas and the page, as bytes that no Swift compiler reads.
     .target(name: "CEmbeddedFiles"),
@@ -124,7 +119,7 @@ let package = Package(
       "Gateway",
       [
         "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
-        "AppStore", "Page", "Operations", "Alerts", "Transport", log,
+        "AppStore", "Page", "Operations", "Alerts", "Transport", "HTTPServing", "CZlib", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",
@@ -244,10 +239,8 @@ let package = Package(
     .target(
       name: "HostileGateway",
       dependencies: [
-        "Market", "Platform", "Reader", "AppStore", "Gateway", "Operations", log,
+        "Market", "Platform", "Reader", "AppStore", "Gateway", "HTTPServing", "Operations", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
-        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
       ] + web, path: "Tests/HostileGateway", swiftSettings: strict),
     .executableTarget(
       name: "candled-trials", dependencies: ["Trials", "Hostile", "HostileGateway"],
@@ -327,8 +320,8 @@ let package = Package(
       "GatewayTests",
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
-        "PaperTrading", "AppStore", "Alerts", "Page", "Gateway", "HostileGateway", "Operations",
-        "TestSupport", "TestTraits", log,
+        "PaperTrading", "AppStore", "Alerts", "Page", "Gateway", "HTTPServing", "HostileGateway",
+        "Operations", "TestSupport", "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
     tests("PageTests", ["TestSupport", "TestTraits"]),

@@ -1,7 +1,6 @@
 /// How access control, the user's own things and streams join what serves the market.
 
 import AppStore
-import HummingbirdCore
 import Market
 import NIOCore
 import NIOPosix
@@ -33,7 +32,6 @@ extension Gateway {
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
     try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
-        // Hummingbird takes the signals; whatever ends it, first it no longer listens.
         channel.closeFuture.whenComplete { _ in notifier?.stopping(status: "stopping") }
         ready(options.listen.with(port: channel.localAddress?.port))
       }

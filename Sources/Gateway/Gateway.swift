@@ -2,8 +2,6 @@
 /// It keeps no state that another gateway beside it would need.
 
 import AppStore
-import Hummingbird
-import HummingbirdCore
 import Logging
 import Market
 import NIOCore
@@ -67,55 +65,36 @@ package struct Gateway: Sendable {
       routes + [ServiceRoutes.describing(routes)], access: parts.access, counters: counters)
   }
 
-  /// As a value, for tests in memory and on a socket.
-  package func application(
-    _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-    onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
-  ) -> Application<RouteTable> {
-    Application(
-      responder: table(parts),
-      server: .streams(
-        parts.users?.streams, counting: parts.users?.connections,
-        configuration: HTTPPipeline.configuration(counting: parts.users?.connections)),
-      configuration: ApplicationConfiguration(
-        address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
-        availableConnectionsDelegate: MaximumAvailableConnections(
-          options.connections.connectionsMax + Self.closingConnectionsMax)),
-      onServerRunning: onRunning, eventLoopGroupProvider: .shared(loops), logger: quiet)
+  /// Listens; whoever calls this runs the server.
+  /// - Throws: `ListenError`.
+  package func listen(
+    _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+  ) async throws -> GatewayServer {
+    let users = parts.users
+    do {
+      return try await GatewayServer(
+        at: options.listen, on: loops, connectionsMax: options.connections.connectionsMax,
+        serving: HTTPPipeline(
+          table(parts), hub: users?.streams, counting: users?.connections, log: log))
+    } catch let error as IOError {
+      throw ListenError(address: options.listen, errorNumber: error.errnoCode)
+    }
   }
 
-  /// Connections that make room, or find none, and are not closed yet. Further ones wait.
-  private static let closingConnectionsMax = 1_000
-  /// Of connections that the kernel has taken and we have not: a storm of reconnections.
-  private static let backlog = 4_096
-
-  /// Hummingbird's own words are for its developers.
-  private var quiet: Logger {
-    var logger = log
-    logger.logLevel = max(log.logLevel, .error)
-    return logger
-  }
-
-  /// Serves until its task is cancelled, or SIGTERM or SIGINT arrives; then connections are ended
-  /// in order.
+  /// Serves until its task is cancelled; then connections are ended in order.
   /// - Throws: `ListenError`.
   package func run(
     _ parts: Parts = Parts(), on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-    onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+    onRunning: @escaping @Sendable (any Channel) -> Void = { _ in }
   ) async throws {
     let follower = follower(sinks: parts.sinks)
-    let application = application(parts, on: loops, onRunning: onRunning)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await lookBesideFeed(for: follower) }
       await awaitQuotes(parts.users?.outbox)
-      do {
-        try await application.runService()
-      } catch is CancellationError {
-        // Whoever runs it wants it to end.
-      } catch let error as IOError {
-        throw ListenError(address: options.listen, errorNumber: error.errnoCode)
-      }
+      let server = try await listen(parts, on: loops)
+      onRunning(server.channel)
+      await server.run()
       group.cancelAll()
     }
   }
@@ -157,15 +136,5 @@ package struct Gateway: Sendable {
     FeedFollower(
       url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log,
       pool: QueryPool(url: options.databaseURL, connections: 1, log: log))
-  }
-}
-
-extension ListenAddress {
-  fileprivate var bindAddress: BindAddress {
-    switch self {
-    case .ipv4(let host, let port), .ipv6(let host, let port):
-      .hostname(host, port: Int(port))
-    case .unix(let path): .unixDomainSocket(path: path)
-    }
   }
 }

@@ -3,7 +3,6 @@
 
 import Gateway
 import Glibc
-import Hummingbird
 import Logging
 import NIOCore
 import NIOPosix
@@ -86,9 +85,8 @@ private enum GatewayPeer {
     let market = try FannedMarket()
     market.publish(to: gateway.memory)
     gateway.ring.reset(epoch: 1, seq: 1)
-    let application = gateway.application(parts, on: loops) { channel in
-      PeerServer.answer(Int64(channel.localAddress?.port ?? 0))
-    }
+    let server = try await gateway.listen(parts, on: loops)
+    PeerServer.answer(Int64(server.channel.localAddress?.port ?? 0))
     // A thread of its own, as the follower of the database has one.
     try DetachedThread.start(name: "orders") {
       var market = market
@@ -105,6 +103,6 @@ private enum GatewayPeer {
       }
       exit(0)
     }
-    try await application.runService()
+    await server.run()
   }
 }

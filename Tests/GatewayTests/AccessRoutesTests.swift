@@ -1,9 +1,9 @@
 import AppStore
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Logging
 import Market
+import NIOCore
 import NIOPosix
 import Operations
 import Platform
@@ -15,7 +15,7 @@ import Testing
 
 @testable import Gateway
 
-/// The user's own things through a router of Hummingbird, with a real database behind it.
+/// The user's own things through the table of routes, with a real database behind it.
 @Suite struct AccessRoutesTests {
   private let database: StoreDatabase
   private let table: RouteTable

@@ -2,7 +2,6 @@ import AppStore
 import Commits
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Market
 import NIOPosix
 import Operations

@@ -1,7 +1,6 @@
 import AppStore
 import Foundation
 import HTTPTypes
-import Hummingbird
 import TestTraits
 import Testing
 

@@ -1,5 +1,4 @@
 import Foundation
-import Hummingbird
 import NIOConcurrencyHelpers
 import Platform
 import Testing

@@ -1,6 +1,6 @@
-import Hummingbird
-import HummingbirdCore
+import NIOCore
 import NIOPosix
+import Operations
 
 @testable import Gateway
 
@@ -18,16 +18,14 @@ enum StreamsServer {
     settings.doors = doors
     let hub = StreamHub(
       group: group, services: StreamServices(source: source, access: access), settings: settings)
-    let router = Router()
-    router.get("/plain") { _, _ in "plain" }
-    try await LiveServer.run { running in
-      Application(
-        router: router, server: .streams(hub),
-        configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-        onServerRunning: running, eventLoopGroupProvider: .shared(group), logger: quietLog)
-    } body: { port in
-      try await body(port, hub)
+    let plain = Route("/plain", summary: "Plain.", answer: .string) { _ in
+      Answer(json: Array("plain".utf8))
     }
+    let table = RouteTable([plain], access: nil, counters: RequestCounters())
+    let server = try await GatewayServer(
+      at: .ipv4(host: "127.0.0.1", port: 0), on: group, connectionsMax: 1_000,
+      serving: HTTPPipeline(table, hub: hub, counting: nil, log: quietLog))
+    try await LiveServer.run(server) { port in try await body(port, hub) }
     try await group.shutdownGracefully()
   }
 

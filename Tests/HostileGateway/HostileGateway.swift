@@ -1,13 +1,10 @@
 import AppStore
 import Dispatch
 import Gateway
-import HummingbirdCore
 import Logging
 import Market
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
-import NIOHTTPTypesHTTP1
 import Operations
 import Platform
 import Reader
@@ -33,7 +30,7 @@ package final class HostileGateway: Sendable {
 
   private let loop = NIOAsyncTestingEventLoop()
   private let table: RouteTable
-  private let hub: StreamHub
+  private let pipeline: HTTPPipeline
   private let memory: MarketMemory
   private let connections = Locked(0)
   /// Timers keep connections: they are run now and then.
@@ -52,8 +49,8 @@ package final class HostileGateway: Sendable {
     ])
     let control = AccessControl(.init(anonymous: true), directory: directory)
     let (parts, users) = gateway.parts(control: control, loops: loop)
-    hub = users.streams
     table = gateway.table(parts)
+    pipeline = HTTPPipeline(table, hub: users.streams, counting: nil, log: Self.silent)
     memory = gateway.memory
     gateway.ring.reset(epoch: Self.market.epoch, seq: Self.market.seq)
     memory.publish(Self.market)
@@ -106,24 +103,11 @@ package final class HostileGateway: Sendable {
 
   private func connect(_ pieces: [[UInt8]]) throws -> [String] {
     let channel = NIOAsyncTestingChannel(loop: loop)
-    let configuration = HTTPPipeline.configuration()
-    var limits = NIOHTTPDecoderLimitConfiguration()
-    limits.maxHeaderFieldSize = configuration.httpDecoder.maxHeaderFieldSize
-    limits.maxHeaderListSize = configuration.httpDecoder.maxHeaderListSize
-    limits.maxHeaderFieldCount = configuration.httpDecoder.maxHeaderFieldCount
-    let pipeline = channel.pipeline.syncOperations
     let responder = HostileResponder(table: table, log: Self.silent)
-    // As HTTP1Channel and StreamServer do.
-    try pipeline.configureHTTPServerPipeline(
-      withPipeliningAssistance: false, withErrorHandling: false,
-      withOutboundHeaderValidation: false, withEncoderConfiguration: .init(),
-      withDecoderLimitConfiguration: limits)
-    try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-    try pipeline.addHandlers(configuration.additionalChannelHandlers())
-    try pipeline.addHandler(responder)
-    try hub.install(on: pipeline)
+    try pipeline.install(on: channel, answering: responder)
     channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 9), promise: nil)
     for piece in pieces where channel.isActive {
+      let pipeline = channel.pipeline.syncOperations
       pipeline.fireChannelRead(NIOAny(ByteBuffer(bytes: piece)))
       pipeline.fireChannelReadComplete()
     }

@@ -1,22 +1,19 @@
 import Dispatch
 import Gateway
-import HTTPTypes
-import Hummingbird
-import HummingbirdCore
+import HTTPServing
 import Logging
 import NIOCore
-import NIOHTTPTypes
+import NIOHTTP1
 import Platform
 
-/// What Hummingbird does above the pipeline, one request after the other and at once: the event
-/// loop waits for the answer.
+/// In place of `HTTPExchange`: the event loop waits for the answer.
 final class HostileResponder: ChannelInboundHandler {
-  typealias InboundIn = HTTPRequestPart
-  typealias OutboundOut = HTTPResponsePart
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
 
   private let table: RouteTable
   private let log: Logger
-  private var request: HTTPRequest?
+  private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private(set) var failures: [String] = []
 
@@ -27,61 +24,49 @@ final class HostileResponder: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch Self.unwrapInboundIn(data) {
-    case .head(let head): (request, body) = (head, ByteBuffer())
+    case .head(let head): (self.head, body) = (head, ByteBuffer())
     case .body(var part):
       // A little more than any route takes.
       if body.readableBytes <= RouteTable.bodyBytesMax { body.writeBuffer(&part) }
     case .end:
-      guard let head = request else { return }
-      request = nil
-      answer(Request(head: head, body: RequestBody(buffer: body)), context: context)
+      guard let head else { return }
+      self.head = nil
+      answer(head, context: context)
     }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    let head = HTTPResponse(
-      status: .badRequest, headerFields: [.connection: "close", .contentLength: "0"])
+    guard error is HTTPParserError else { return context.close(promise: nil) }
+    let head = HTTPResponseHead(
+      version: .http1_1, status: .badRequest,
+      headers: ["Connection": "close", "Content-Length": "0"])
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
     context.close(promise: nil)
   }
 
-  private func answer(_ request: Request, context: ChannelHandlerContext) {
-    let source = ApplicationRequestContextSource(channel: context.channel, logger: log)
-    let answered = Locked<(head: HTTPResponse, body: ByteBuffer)?>(nil)
+  private func answer(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    let request = Request(HTTPExchangeRequest(head: head) { [body] in body })
+    let answered = Locked<HTTPAnswer?>(nil)
     let done = DispatchSemaphore(value: 0)
+    let origin = GatewayContext(of: context.channel, log: log)
     Task { [table] in
-      defer { done.signal() }
-      guard
-        let response = try? await table.respond(
-          to: request, context: GatewayContext(source: source))
-      else { return }
-      let collected = CollectedBody()
-      try? await response.body.write(collected)
-      answered.withLock { $0 = (response.head, collected.buffer) }
+      let answer = await table.respond(to: request, context: origin)
+      answered.withLock { $0 = answer.http }
+      done.signal()
     }
     // An answer that waits for this loop never comes: that is a complaint, not a test without end.
     _ = done.wait(timeout: .now() + .seconds(30))
-    guard let (head, body) = answered.withLock({ $0 }) else {
-      failures.append("no answer to \(request.head.path ?? "")")
+    guard let answer = answered.withLock({ $0 }) else {
+      failures.append("no answer to \(head.uri)")
       return context.close(promise: nil)
     }
-    if head.status.code == 500 || !(200...599).contains(head.status.code) {
-      failures.append("\(head.status.code) to \(request.head.path ?? "")")
+    if answer.head.status.code == 500 || !(200...599).contains(answer.head.status.code) {
+      failures.append("\(answer.head.status.code) to \(head.uri)")
     }
-    context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
-    context.write(Self.wrapOutboundOut(.body(body)), promise: nil)
+    context.write(Self.wrapOutboundOut(.head(answer.head)), promise: nil)
+    context.write(Self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
     context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
-    if request.headers[.connection] == "close" { context.close(promise: nil) }
+    if !head.isKeepAlive { context.close(promise: nil) }
   }
-}
-
-private final class CollectedBody: ResponseBodyWriter, Sendable {
-  private let collected = Locked(ByteBuffer())
-
-  var buffer: ByteBuffer { collected.withLock { $0 } }
-
-  func write(_ buffer: ByteBuffer) { collected.withLock { _ = $0.writeImmutableBuffer(buffer) } }
-
-  func finish(_ trailingHeaders: HTTPFields?) {}
 }

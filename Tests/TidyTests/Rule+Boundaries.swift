@@ -44,11 +44,10 @@ extension Rule {
     "Page": ["Market", "CEmbeddedFiles"],
     "Gateway": [
       "Market", "Charts", "Platform", "PaperTrading", "Postgres", "Reader", "CandledClient",
-      "AppStore", "Page", "Operations", "Alerts", "Transport", "Logging",
+      "AppStore", "Page", "Operations", "Alerts", "Transport", "HTTPServing", "CZlib", "Logging",
       "NIOCore", "NIOConcurrencyHelpers",
       "NIOHTTP1", "NIOPosix",
-      "NIOWebSocket",
-      "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
+      "NIOWebSocket", "HTTPTypes",
     ],
     "candled-gateway": [
       "Market", "Platform", "EmbeddedPostgres", "Postgres", "PaperTrading", "AppStore", "Broker",

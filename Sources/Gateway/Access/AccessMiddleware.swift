@@ -1,6 +1,5 @@
 import AppStore
 import HTTPTypes
-import Hummingbird
 import NIOCore
 
 /// Puts `AccessControl` before every route, and holds each to its scope. Nothing is logged here: a
@@ -17,32 +16,32 @@ package struct AccessMiddleware: Sendable {
 
   func handle(
     _ request: Request, context: GatewayContext,
-    next: (Request, GatewayContext) async -> Response
-  ) async -> Response {
+    next: (Request, GatewayContext) async -> Answer
+  ) async -> Answer {
     let verdict = control.admit(
-      AccessRequest(request, peer: context.remoteAddress?.ipAddress), cost: context.cost)
-    var response = await respond(to: request, context: context, by: verdict, next: next)
-    let bytes = response.body.contentLength ?? 0
+      AccessRequest(request, peer: context.peer?.ipAddress), cost: context.cost)
+    var answer = await respond(to: request, context: context, by: verdict, next: next)
+    let bytes = answer.body.readableBytes
     if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
-      response = Answer(problem, through: context.door).response
+      answer = Answer(problem, through: context.door)
     }
-    control.finished(verdict, status: response.status.code)
-    response.headers.append(contentsOf: verdict.fields)
-    return response
+    control.finished(verdict, status: answer.status.code)
+    answer.headers.append(contentsOf: verdict.fields)
+    return answer
   }
 
   private func respond(
     to request: Request, context: GatewayContext, by verdict: AccessVerdict,
-    next: (Request, GatewayContext) async -> Response
-  ) async -> Response {
+    next: (Request, GatewayContext) async -> Answer
+  ) async -> Answer {
     switch entry(of: verdict, to: context.route, on: context.connection) {
     case .preflight(let isListed):
-      guard isListed else { return Response(status: .noContent) }
+      guard isListed else { return Answer(status: .noContent) }
       // The table answers OPTIONS with the methods that the path has.
       let methods = await next(request, context).headers[.allow]
-      return Response(
+      return Answer(
         status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
-    case .refused(let problem): return Answer(problem, through: context.door).response
+    case .refused(let problem): return Answer(problem, through: context.door)
     case .admitted(let principal):
       var context = context
       context.principal = principal
@@ -92,7 +91,7 @@ extension AccessControl {
 
 extension AccessRequest {
   package init(_ request: Request, peer: String?) {
-    self.init(target: request.uri.string, peer: peer)
+    self.init(target: request.target, peer: peer)
     let headers = request.headers
     func value(_ name: String) -> String? {
       HTTPField.Name(name).flatMap { name in

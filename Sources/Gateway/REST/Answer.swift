@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Market
 import NIOCore
 
@@ -8,12 +7,14 @@ import NIOCore
 package struct Answer: Sendable {
   package var status: HTTPResponse.Status
   package var headers: HTTPFields
-  let body: ByteBuffer
+  package private(set) var body: ByteBuffer
 
   /// Of every answer: no browser takes it for what it is not.
   static let headersOfAll: HTTPFields = [.xContentTypeOptions: "nosniff"]
 
-  private init(status: HTTPResponse.Status, headers: HTTPFields, body: ByteBuffer) {
+  init(
+    status: HTTPResponse.Status, headers: HTTPFields = [:], body: ByteBuffer = ByteBuffer()
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
@@ -116,7 +117,27 @@ package struct Answer: Sendable {
     return Answer(status: .notModified, headers: headers, body: ByteBuffer())
   }
 
-  var response: Response {
-    Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+  /// As it goes out: compressed for those who take it, with its length, to HEAD without its body.
+  func ready(for request: Request) -> Answer {
+    var answer = self
+    if request.method != .head, isCompressible,
+      Gzip.isTaken(request.headers[.acceptEncoding] ?? "")
+    {
+      answer.body = Gzip.compress(body)
+      answer.headers[.contentEncoding] = "gzip"
+      if let tag = headers[.eTag], tag.hasSuffix("\"") {
+        answer.headers[.eTag] = "\(tag.dropLast())-gzip\""
+      }
+    }
+    answer.headers.append(contentsOf: Self.headersOfAll)
+    answer.headers[.contentLength] = String(answer.body.readableBytes)
+    if request.method == .head { answer.body = ByteBuffer() }
+    return answer
+  }
+
+  private var isCompressible: Bool {
+    let type = headers[.contentType] ?? ""
+    return body.readableBytes >= Gzip.bytesMin && status == .ok
+      && ["application/", "text/", "image/svg"].contains { type.hasPrefix($0) }
   }
 }

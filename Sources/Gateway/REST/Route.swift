@@ -2,7 +2,7 @@
 /// so that neither knows what the other does not.
 
 import HTTPTypes
-import Hummingbird
+import Logging
 import Market
 import NIOCore
 
@@ -17,10 +17,9 @@ package enum Scope: String, Sendable, CaseIterable {
 }
 
 /// Of one request, while it is answered.
-package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
-  package var coreContext: CoreRequestContextStorage
+package struct GatewayContext: Sendable {
   /// Of the connection: behind a proxy, the proxy's.
-  package let remoteAddress: SocketAddress?
+  let peer: SocketAddress?
   /// Whom `ConnectionTable` knows it as.
   let connection: ObjectIdentifier
   /// nil where nothing is at the path.
@@ -32,13 +31,13 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   /// Who asks, as access control found.
   package internal(set) var principal = Principal.anonymous
 
-  package init(source: ApplicationRequestContextSource) {
-    coreContext = CoreRequestContextStorage(source: source)
-    remoteAddress = source.channel.remoteAddress
-    connection = ObjectIdentifier(source.channel)
-  }
+  let log: Logger
 
-  package var maxUploadSize: Int { RouteTable.bodyBytesMax }
+  package init(of channel: any Channel, log: Logger) {
+    peer = channel.remoteAddress
+    connection = ObjectIdentifier(channel)
+    self.log = log
+  }
 }
 
 package struct Route: Sendable {

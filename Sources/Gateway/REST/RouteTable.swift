@@ -2,15 +2,13 @@
 /// what has no handler: unknown paths, other methods, HEAD, OPTIONS, what the client has already.
 
 import Foundation
+import HTTPServing
 import HTTPTypes
-import Hummingbird
 import Logging
 import Market
 import NIOCore
 
-package struct RouteTable: HTTPResponder {
-  package typealias Context = GatewayContext
-
+package struct RouteTable: Sendable {
   /// Of a request's target: 500 symbols with their commas are 4.5 kB.
   static let targetBytesMax = 8 * 1024
   package static let bodyBytesMax = 64 * 1024
@@ -32,20 +30,17 @@ package struct RouteTable: HTTPResponder {
     self.counters = counters
   }
 
-  package func respond(to request: Request, context: GatewayContext) async throws -> Response {
+  package func respond(to request: Request, context: GatewayContext) async -> Answer {
     var context = context
-    let target = request.head.path ?? "/"
+    let target = request.target
     context.door = doors.first { $0.leads(to: target) }
-    // The first `Host` is the authority: a field of that name is a second one.
     let found: Found =
-      request.headers.contains { $0.name.canonicalName == "host" }
-      ? .problem(.hostExpected) : find(target, of: request)
+      request.isHostClear ? find(target, of: request) : .problem(.hostExpected)
     if case .route(let route, let values) = found {
       context.route = route
       context.cost = (try? values.get()).map(route.cost) ?? route.cost
-      context.coreContext.endpointPath.value = route.path
     }
-    var response =
+    let answer =
       if let access {
         await access.handle(request, context: context) { request, context in
           await settle(found, request: request, context: context)
@@ -53,13 +48,18 @@ package struct RouteTable: HTTPResponder {
       } else {
         await settle(found, request: request, context: context)
       }
-    response.headers.append(contentsOf: Answer.headersOfAll)
-    if request.method == .head, let length = response.body.contentLength {
-      response.headers[.contentLength] = String(length)
-      response.body = ResponseBody(contentLength: length) { try await $0.finish(nil) }
+    counters.count(route: context.route?.path, status: answer.status.code)
+    return answer.ready(for: request)
+  }
+
+  /// What a connection does with a request. /livez is answered at once, also while every thread of
+  /// the concurrency pool hangs.
+  func reply(to exchange: HTTPExchangeRequest, context: GatewayContext) -> HTTPExchange.Reply {
+    let request = Request(exchange)
+    if request.target == "/livez", request.method == .get, request.isHostClear {
+      return .now(ServiceRoutes.alive.ready(for: request).http)
     }
-    counters.count(route: context.route?.path, status: response.status.code)
-    return response
+    return .later { await respond(to: request, context: context).http }
   }
 
   private enum Found {
@@ -77,6 +77,7 @@ package struct RouteTable: HTTPResponder {
           title: "Path and query have more than \(Self.targetBytesMax) bytes."))
     }
     let path = target.prefix { $0 != "?" }
+    let query = target.dropFirst(path.count).dropFirst()
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     let matches = routes.compactMap { route in route.match(parts).map { (route, $0) } }
     guard !matches.isEmpty else { return .problem(.notFound) }
@@ -84,7 +85,7 @@ package struct RouteTable: HTTPResponder {
     let fitting = matches.filter { $0.0.methods.contains(request.method) }
     if let (route, path) = fitting.min(by: { $0.1.count < $1.1.count }) {
       let values = Result { () throws(Problem) in
-        try route.values(path: path, query: request.uri.query ?? "") { name in
+        try route.values(path: path, query: String(query)) { name in
           HTTPField.Name(name).flatMap { request.headers[$0] }
         }
       }
@@ -95,25 +96,25 @@ package struct RouteTable: HTTPResponder {
 
   private func settle(
     _ found: Found, request: Request, context: GatewayContext
-  ) async -> Response {
+  ) async -> Answer {
     do {
       return try await answer(found, request: request, context: context)
     } catch let problem as Problem {
-      return Answer(problem, through: context.door).response
+      return Answer(problem, through: context.door)
     } catch {
-      context.logger.error("a request failed", metadata: ["error": "\(type(of: error))"])
-      return Answer(.internalError, through: context.door).response
+      context.log.error("a request failed", metadata: ["error": "\(type(of: error))"])
+      return Answer(.internalError, through: context.door)
     }
   }
 
   private func answer(
     _ found: Found, request: Request, context: GatewayContext
-  ) async throws -> Response {
+  ) async throws -> Answer {
     switch found {
     case .problem(let problem): throw problem
     case .otherMethods(let methods):
       let allow: HTTPFields = [.allow: methods.map(\.rawValue).joined(separator: ", ")]
-      if request.method == .options { return Response(status: .noContent, headers: allow) }
+      if request.method == .options { return Answer(status: .noContent, headers: allow) }
       throw Problem(
         .methodNotAllowed, code: "method_not_allowed",
         title: "This path does not take \(request.method.rawValue.prefix(20)).", headers: allow)
@@ -121,7 +122,7 @@ package struct RouteTable: HTTPResponder {
       var arguments = try await arguments(try values.get(), of: request, route: route)
       arguments.principal = context.principal
       let answer = try await route.handler(arguments)
-      return answer.unlessKnown(as: request.headers[.ifNoneMatch]).response
+      return answer.unlessKnown(as: request.headers[.ifNoneMatch])
     }
   }
 
@@ -157,13 +158,9 @@ package struct RouteTable: HTTPResponder {
   }
 
   private static func body(of request: Request) async throws(Problem) -> ByteBuffer {
-    do {
-      return try await request.body.collect(upTo: bodyBytesMax)
-    } catch is NIOTooManyBytesError {
-      throw .bodyTooLarge(bytesMax: bodyBytesMax)
-    } catch {
-      throw .bodyIncomplete
-    }
+    guard let body = try? await request.body() else { throw .bodyIncomplete }
+    guard body.readableBytes <= bodyBytesMax else { throw .bodyTooLarge(bytesMax: bodyBytesMax) }
+    return body
   }
 }
 

@@ -17,7 +17,7 @@ package struct ServiceRoutes: Sendable {
   package var all: [Route] {
     [
       Route("/livez", summary: "Whether the process answers.", scope: .open, answer: Self.health) {
-        _ in Self.status("alive")
+        _ in Self.alive
       },
       Route(
         "/readyz", summary: "Whether quotes are loaded.", scope: .open, answer: Self.health,
@@ -36,6 +36,8 @@ package struct ServiceRoutes: Sendable {
       },
     ]
   }
+
+  static let alive = status("alive")
 
   private static func status(_ text: String) -> Answer {
     Answer(json: Array("{\"status\":\"\(text)\"}".utf8), caching: "no-store")

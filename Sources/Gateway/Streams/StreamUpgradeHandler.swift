@@ -18,23 +18,15 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private let hub: StreamHub
   /// Of the request for a stream: what its answer says to a page.
   private var pageHeaders: [(name: String, value: String)] = []
-  /// To be completed once HTTP has something to do.
-  private let isHTTP: EventLoopPromise<Void>?
   private var responsesDue = 0
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
   /// Of a stream behind a door.
   private var translator: (any StreamTranslator)?
   private var door: Door?
   private var isTakenOver = false
-  /// A request offered an upgrade that nobody takes: the decoder reads no further request, so the
-  /// connection ends with the answer.
-  private var isLast = false
   private static let subprotocol = "candled.v1"
 
-  init(hub: StreamHub, isHTTP: EventLoopPromise<Void>?) {
-    self.hub = hub
-    self.isHTTP = isHTTP
-  }
+  init(hub: StreamHub) { self.hub = hub }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch (Self.unwrapInboundIn(data), taken) {
@@ -50,8 +42,6 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         return
       }
       responsesDue += 1
-      isHTTP?.succeed()
-      isLast = isLast || Self.offersUpgrade(head)
       context.fireChannelRead(data)
     case (_, nil): context.fireChannelRead(data)
     case (.end, let taken?) where !isTakenOver:
@@ -63,32 +53,12 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // In what stands behind the request for a stream.
-    guard !isTakenOver else { return }
-    isHTTP?.succeed()
-    context.fireErrorCaught(error)
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    isHTTP?.succeed()
-    context.fireUserInboundEventTriggered(event)
+    if !isTakenOver { context.fireErrorCaught(error) }
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    switch Self.unwrapOutboundIn(data) {
-    case .head(var head) where isLast && responsesDue == 1:
-      head.headers.replaceOrAdd(name: "connection", value: "close")
-      context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
-    case .end where isLast && responsesDue == 1:
-      responsesDue = 0
-      let channel = context.channel
-      let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-      written.futureResult.whenComplete { _ in channel.close(promise: nil) }
-      context.write(data, promise: written)
-    case .end:
-      responsesDue -= 1
-      context.write(data, promise: promise)
-    case .head, .body: context.write(data, promise: promise)
-    }
+    if case .end = Self.unwrapOutboundIn(data) { responsesDue -= 1 }
+    context.write(data, promise: promise)
   }
 
   private func findDoor(for head: HTTPRequestHead) {
@@ -96,11 +66,6 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       translator = stream.translator(for: head)
       door = translator.map { _ in stream.door }
     }
-  }
-
-  private static func offersUpgrade(_ head: HTTPRequestHead) -> Bool {
-    head.headers.contains(name: "upgrade")
-      && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
   }
 
   private func takeOver(

@@ -1,0 +1,226 @@
+/// Answers the requests of a connection, one after the other. In front of it stands NIO's
+/// `HTTPServerPipelineHandler`, which holds back what is sent behind a request until that is
+/// answered, and ends the connection in order when the server stops.
+
+import Glibc
+import NIOCore
+import NIOHTTP1
+
+package struct HTTPExchangeRequest: Sendable {
+  package let head: HTTPRequestHead
+  /// All of it; of one beyond the bound some more bytes than that.
+  /// - Throws: where the connection ends, or is no HTTP any more, before the body is whole.
+  package let body: @Sendable () async throws -> ByteBuffer
+
+  package init(head: HTTPRequestHead, body: @escaping @Sendable () async throws -> ByteBuffer) {
+    self.head = head
+    self.body = body
+  }
+}
+
+package struct HTTPAnswer: Sendable {
+  package var head: HTTPResponseHead
+  package var body: ByteBuffer
+
+  package init(head: HTTPResponseHead, body: ByteBuffer) {
+    self.head = head
+    self.body = body
+  }
+}
+
+package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
+  package typealias InboundIn = HTTPServerRequestPart
+  package typealias OutboundOut = HTTPServerResponsePart
+
+  package enum Reply: Sendable {
+    /// Needs nothing of Swift's concurrency pool.
+    case now(HTTPAnswer)
+    case later(@Sendable () async -> HTTPAnswer)
+  }
+
+  private let bodyBytesMax: Int
+  private let respond: (HTTPExchangeRequest) -> Reply
+  private var context: ChannelHandlerContext?
+  private var body: BodyReading?
+  /// Its answer has not begun.
+  private var isAnswering = false
+  /// Comes up once the client has taken more of what it was answered before.
+  private var waiting: HTTPExchangeRequest?
+  /// No further request is answered.
+  private var isLast = false
+  private var isInputClosed = false
+
+  /// - Parameter respond: called on the event loop; must not wait.
+  package init(bodyBytesMax: Int, respond: @escaping (HTTPExchangeRequest) -> Reply) {
+    self.bodyBytesMax = bodyBytesMax
+    self.respond = respond
+  }
+
+  // MARK: Events of the channel
+
+  package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  package func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+  package func channelInactive(context: ChannelHandlerContext) {
+    leave()
+    context.fireChannelInactive()
+  }
+
+  private func leave() {
+    body?.breakOff()
+    (context, body, waiting) = (nil, nil, nil)
+  }
+
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch Self.unwrapInboundIn(data) {
+    case .head(let head): if !isLast { begin(head, context: context) }
+    case .body(let part): body?.append(part, atMost: bodyBytesMax)
+    case .end:
+      body?.finish()
+      body = nil
+    }
+  }
+
+  package func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable, let request = waiting {
+      waiting = nil
+      answer(request, on: context.eventLoop)
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed = event {
+      isInputClosed = true
+      breakOff(context: context)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard error is HTTPParserError else {
+      if !isLast { context.close(promise: nil) }
+      return
+    }
+    if isAnswering { return breakOff(context: context) }
+    guard !isLast else { return }
+    (isAnswering, isLast) = (true, true)
+    let head = HTTPResponseHead(
+      version: .http1_1, status: .badRequest, headers: ["Content-Length": "0"])
+    write(HTTPAnswer(head: head, body: ByteBuffer()))
+  }
+
+  /// Nothing more comes that can be answered.
+  private func breakOff(context: ChannelHandlerContext) {
+    body?.breakOff()
+    body = nil
+    isLast = true
+    if !isAnswering { context.close(promise: nil) }
+  }
+
+  // MARK: Answers
+
+  private func begin(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    isAnswering = true
+    isLast = !head.isKeepAlive || Self.offersUpgrade(head)
+    let loop = context.eventLoop
+    let promise = loop.makePromise(of: ByteBuffer.self)
+    body = BodyReading(promise)
+    let whole = promise.futureResult
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    let isAwaited = head.headers[canonicalForm: "expect"].contains { $0 == "100-continue" }
+    let request = HTTPExchangeRequest(head: head) {
+      if isAwaited { loop.execute { bound.value.askForBody() } }
+      return try await whole.get()
+    }
+    if context.channel.isWritable { answer(request, on: loop) } else { waiting = request }
+  }
+
+  /// Where nobody takes the upgrade the decoder reads no further request.
+  private static func offersUpgrade(_ head: HTTPRequestHead) -> Bool {
+    head.headers.contains(name: "upgrade")
+      && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+  }
+
+  private func askForBody() {
+    guard isAnswering, body != nil, let context else { return }
+    let head = HTTPResponseHead(version: .http1_1, status: .continue)
+    context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
+  }
+
+  private func answer(_ request: HTTPExchangeRequest, on loop: any EventLoop) {
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    switch respond(request) {
+    case .now(let answer):
+      // Not within the read: of many requests in one packet each would be within the one before.
+      loop.execute { bound.value.write(answer.dated) }
+    case .later(let make):
+      // Unstructured: the thread goes on with other connections. What it makes is dropped where the
+      // connection has ended.
+      Task {
+        let answer = await make()
+        loop.execute { bound.value.write(answer.dated) }
+      }
+    }
+  }
+
+  private func write(_ answer: HTTPAnswer) {
+    guard isAnswering, let context else { return }
+    // The end of the answer brings up the next request.
+    isAnswering = false
+    let isLast = isLast
+    var head = answer.head
+    if isLast { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+    context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+    if answer.body.readableBytes > 0 {
+      context.write(Self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+    }
+    let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))
+    guard isLast else { return }
+    written.assumeIsolated().whenComplete { _ in
+      // What the client still sends is thrown away, so that closing resets nothing.
+      self.context?.close(mode: self.isInputClosed ? .all : .output, promise: nil)
+    }
+  }
+}
+
+extension HTTPAnswer {
+  fileprivate var dated: HTTPAnswer {
+    var answer = self
+    answer.head.headers.replaceOrAdd(name: "Date", value: Self.date(at: time(nil)))
+    return answer
+  }
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  package static func date(at seconds: time_t) -> String {
+    var (seconds, fields) = (seconds, tm())
+    gmtime_r(&seconds, &fields)
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { text in
+      strftime(text.baseAddress, text.count, "%a, %d %b %Y %H:%M:%S GMT", &fields)
+      return text.baseAddress.map { String(cString: $0) } ?? ""
+    }
+  }
+}
+
+/// The body of a request, as far as it has come.
+private struct BodyReading {
+  private var bytes = ByteBuffer()
+  private var whole: EventLoopPromise<ByteBuffer>?
+
+  init(_ whole: EventLoopPromise<ByteBuffer>) { self.whole = whole }
+
+  mutating func append(_ part: ByteBuffer, atMost bytesMax: Int) {
+    guard whole != nil else { return }
+    bytes.writeImmutableBuffer(part)
+    if bytes.readableBytes > bytesMax { finish() }
+  }
+
+  /// What comes behind this is not kept.
+  mutating func finish() {
+    whole?.succeed(bytes)
+    (whole, bytes) = (nil, ByteBuffer())
+  }
+
+  func breakOff() { whole?.fail(ChannelError.inputClosed) }
+}
