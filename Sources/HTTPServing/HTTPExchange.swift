@@ -1,6 +1,7 @@
 /// Answers the requests of a connection, one after the other. In front of it stands NIO's
 /// `HTTPServerPipelineHandler`, which holds back what is sent behind a request until that is
-/// answered, and ends the connection in order when the server stops.
+/// answered, and ends the connection in order when the server stops. A connection for a single
+/// request needs none.
 
 import Glibc
 import NIOCore
@@ -22,7 +23,7 @@ package struct HTTPAnswer: Sendable {
   package var head: HTTPResponseHead
   package var body: ByteBuffer
 
-  package init(head: HTTPResponseHead, body: ByteBuffer) {
+  package init(head: HTTPResponseHead, body: ByteBuffer = ByteBuffer()) {
     self.head = head
     self.body = body
   }
@@ -32,17 +33,28 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   package typealias InboundIn = HTTPServerRequestPart
   package typealias OutboundOut = HTTPServerResponsePart
 
-  package enum Reply: Sendable {
-    /// Needs nothing of Swift's concurrency pool.
-    case now(HTTPAnswer)
-    case later(@Sendable () async -> HTTPAnswer)
+  /// May be called on any thread while the event loop runs. What comes after the first is dropped.
+  package typealias Reply = @Sendable (HTTPAnswer) -> Void
+
+  package struct Options {
+    package var bodyBytesMax = 0
+    /// Whether the connection ends with the first answer.
+    package var isSingle = false
+    /// To what is no HTTP.
+    package var refusal = HTTPAnswer(
+      head: HTTPResponseHead(
+        version: .http1_1, status: .badRequest, headers: ["Content-Length": "0"]))
+
+    package init() {}
   }
 
-  private let bodyBytesMax: Int
-  private let respond: (HTTPExchangeRequest) -> Reply
+  private let options: Options
+  private let respond: (HTTPExchangeRequest, @escaping Reply) -> Void
   private var context: ChannelHandlerContext?
   private var body: BodyReading?
-  /// Its answer has not begun.
+  /// Of the last request, from one.
+  private var number = 0
+  /// The last request has no answer.
   private var isAnswering = false
   /// Comes up once the client has taken more of what it was answered before.
   private var waiting: HTTPExchangeRequest?
@@ -51,10 +63,16 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   private var isInputClosed = false
 
   /// - Parameter respond: called on the event loop; must not wait.
-  package init(bodyBytesMax: Int, respond: @escaping (HTTPExchangeRequest) -> Reply) {
-    self.bodyBytesMax = bodyBytesMax
+  package init(
+    _ options: Options,
+    respond: @escaping (_ request: HTTPExchangeRequest, _ reply: @escaping Reply) -> Void
+  ) {
+    self.options = options
     self.respond = respond
   }
+
+  /// Whether a request may still be answered.
+  var isOpen: Bool { !isLast }
 
   // MARK: Events of the channel
 
@@ -75,7 +93,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch Self.unwrapInboundIn(data) {
     case .head(let head): if !isLast { begin(head, context: context) }
-    case .body(let part): body?.append(part, atMost: bodyBytesMax)
+    case .body(let part): body?.append(part, atMost: options.bodyBytesMax)
     case .end:
       body?.finish()
       body = nil
@@ -85,7 +103,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   package func channelWritabilityChanged(context: ChannelHandlerContext) {
     if context.channel.isWritable, let request = waiting {
       waiting = nil
-      answer(request, on: context.eventLoop)
+      answer(request)
     }
     context.fireChannelWritabilityChanged()
   }
@@ -103,12 +121,14 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
       if !isLast { context.close(promise: nil) }
       return
     }
-    if isAnswering { return breakOff(context: context) }
-    guard !isLast else { return }
+    if isAnswering { breakOff(context: context) } else { refuse(options.refusal) }
+  }
+
+  /// In place of an answer to a request that cannot be read.
+  func refuse(_ answer: HTTPAnswer) {
+    guard !isAnswering, !isLast else { return }
     (isAnswering, isLast) = (true, true)
-    let head = HTTPResponseHead(
-      version: .http1_1, status: .badRequest, headers: ["Content-Length": "0"])
-    write(HTTPAnswer(head: head, body: ByteBuffer()))
+    write(answer, to: number)
   }
 
   /// Nothing more comes that can be answered.
@@ -122,8 +142,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   // MARK: Answers
 
   private func begin(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    number += 1
     isAnswering = true
-    isLast = !head.isKeepAlive || Self.offersUpgrade(head)
+    isLast = options.isSingle || !head.isKeepAlive || Self.offersUpgrade(head)
     let loop = context.eventLoop
     let promise = loop.makePromise(of: ByteBuffer.self)
     body = BodyReading(promise)
@@ -134,7 +155,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
       if isAwaited { loop.execute { bound.value.askForBody() } }
       return try await whole.get()
     }
-    if context.channel.isWritable { answer(request, on: loop) } else { waiting = request }
+    if context.channel.isWritable { answer(request) } else { waiting = request }
   }
 
   /// Where nobody takes the upgrade the decoder reads no further request.
@@ -149,28 +170,22 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
   }
 
-  private func answer(_ request: HTTPExchangeRequest, on loop: any EventLoop) {
-    let bound = NIOLoopBound(self, eventLoop: loop)
-    switch respond(request) {
-    case .now(let answer):
-      // Not within the read: of many requests in one packet each would be within the one before.
-      loop.execute { bound.value.write(answer.dated) }
-    case .later(let make):
-      // Unstructured: the thread goes on with other connections. What it makes is dropped where the
-      // connection has ended.
-      Task {
-        let answer = await make()
-        loop.execute { bound.value.write(answer.dated) }
-      }
+  private func answer(_ request: HTTPExchangeRequest) {
+    guard let loop = context?.eventLoop else { return }
+    let (bound, number) = (NIOLoopBound(self, eventLoop: loop), number)
+    respond(request) { answer in
+      // Never within the read: each of many requests in a packet would be within the one before.
+      loop.execute { bound.value.write(answer, to: number) }
     }
   }
 
-  private func write(_ answer: HTTPAnswer) {
-    guard isAnswering, let context else { return }
+  private func write(_ answer: HTTPAnswer, to request: Int) {
+    guard isAnswering, request == number, let context else { return }
     // The end of the answer brings up the next request.
     isAnswering = false
     let isLast = isLast
     var head = answer.head
+    head.headers.replaceOrAdd(name: "Date", value: HTTPAnswer.date(at: time(nil)))
     if isLast { head.headers.replaceOrAdd(name: "Connection", value: "close") }
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     if answer.body.readableBytes > 0 {
@@ -186,12 +201,6 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 }
 
 extension HTTPAnswer {
-  fileprivate var dated: HTTPAnswer {
-    var answer = self
-    answer.head.headers.replaceOrAdd(name: "Date", value: Self.date(at: time(nil)))
-    return answer
-  }
-
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
   package static func date(at seconds: time_t) -> String {
     var (seconds, fields) = (seconds, tm())

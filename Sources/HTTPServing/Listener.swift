@@ -11,7 +11,7 @@ final class Listener {
   let gate: Gate
   let handler: @Sendable (ServerRequest) -> HTTPServer.Reply
   /// Tasks that make a response and have not ended.
-  var tasksUnderWay = 0
+  private var tasksUnderWay = 0
   private let address: ListenAddress
   private let events: @Sendable (HTTPServer.Event) -> Void
   /// In the order of their arrival.
@@ -53,14 +53,41 @@ final class Listener {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          let connection = Connection(of: bound.value)
-          let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(HeadLimit(of: connection))
-          try pipeline.addHandler(HTTPResponseEncoder())
-          try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
-          try pipeline.addHandler(connection)
+          let listener = bound.value
+          var options = HTTPExchange.Options()
+          options.isSingle = true
+          options.refusal = ServerResponse.notHTTP.answer()
+          let exchange = HTTPExchange(options) { listener.respond(to: $0.head, reply: $1) }
+          try channel.pipeline.syncOperations.addHandlers(
+            HeadLimit(of: exchange, bytesMax: listener.limits.headBytesMax), HTTPResponseEncoder(),
+            ByteToMessageHandler(HTTPRequestDecoder()), ConnectionDeadline(of: listener), exchange)
         }
       }
+  }
+
+  private func respond(to head: HTTPRequestHead, reply send: @escaping HTTPExchange.Reply) {
+    // HEAD gets the length and no body.
+    let wantsBody = head.method != .HEAD
+    let reply: @Sendable (ServerResponse) -> Void = { send($0.answer(withBody: wantsBody)) }
+    guard let request = ServerRequest(head) else { return reply(.notHTTP) }
+    switch handler(request) {
+    case .now(let response): reply(response)
+    case .later(let unavailable, let make):
+      guard tasksUnderWay < limits.laterMax else { return reply(unavailable) }
+      tasksUnderWay += 1
+      let (loop, gate) = (loop, gate)
+      let bound = NIOLoopBound(self, eventLoop: loop)
+      loop.scheduleTask(in: .seconds(limits.laterSecondsMax)) { reply(unavailable) }
+      // Unstructured: the thread goes on with other connections. It ends by itself, is bounded in
+      // number, and its response is dropped once the deadline has passed.
+      Task {
+        let response = await make()
+        gate.execute(on: loop) {
+          bound.value.tasksUnderWay -= 1
+          reply(response)
+        }
+      }
+    }
   }
 
   private func listens(on channel: any Channel) {

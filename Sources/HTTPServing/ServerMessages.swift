@@ -1,5 +1,6 @@
 /// What goes over a connection: the head of a request in, a whole response out.
 
+import NIOCore
 import NIOHTTP1
 
 /// A request without a body; what follows the head is not looked at.
@@ -43,14 +44,16 @@ package struct ServerResponse: Sendable, Hashable {
     ServerResponse(status: status, contentType: "text/plain; charset=utf-8", body: text + "\n")
   }
 
-  /// The connection ends with it, so that nobody stays.
-  var head: HTTPResponseHead {
+  static let notHTTP = text("not an HTTP request", status: 400)
+
+  func answer(withBody: Bool = true) -> HTTPAnswer {
     var headers: HTTPHeaders = ["Content-Type": contentType]
     if status == 405 { headers.add(name: "Allow", value: "GET, HEAD") }
     headers.add(name: "Content-Length", value: "\(body.utf8.count)")
     headers.add(name: "Cache-Control", value: "no-store")
-    headers.add(name: "Connection", value: "close")
-    return HTTPResponseHead(
-      version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
+    return HTTPAnswer(
+      head: HTTPResponseHead(
+        version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers),
+      body: ByteBuffer(string: withBody ? body : ""))
   }
 }

@@ -49,17 +49,29 @@ import Testing
     #expect(!channel.isActive)
   }
 
-  @Test("one request after the other keeps it open, as none does")
+  @Test("one request after the other keeps it open, and none for a minute does not")
   func busy() throws {
-    advance(seconds: 200)
+    advance(seconds: 55)
     for _ in 0..<20 {
       try channel.writeInbound(HTTPServerRequestPart.head(head))
       try channel.writeInbound(HTTPServerRequestPart.end(nil))
       advance(seconds: 20)
       try answer()
     }
+    advance(seconds: 55)
     #expect(channel.isActive)
-    advance(seconds: 200)
+    advance(seconds: 10)
+    #expect(!channel.isActive)
+  }
+
+  @Test("an answer that takes its time is waited for, a minute and more")
+  func slowAnswer() throws {
+    try channel.writeInbound(HTTPServerRequestPart.head(head))
+    try channel.writeInbound(HTTPServerRequestPart.end(nil))
+    advance(seconds: 65)
+    #expect(channel.isActive)
+    try answer()
+    advance(seconds: 55)
     #expect(channel.isActive)
     _ = try channel.finish()
   }

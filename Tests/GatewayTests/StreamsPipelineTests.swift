@@ -30,7 +30,7 @@ import Testing
     #expect(!has(ByteToMessageHandler<HTTPRequestDecoder>.self, pipeline))
     #expect(!has(HTTPServerPipelineHandler.self, pipeline))
     #expect(!has(HTTPResponseEncoder.self, pipeline) && !has(HeadClock.self, pipeline))
-    #expect(!has(ExchangeTimeout.self, pipeline) && !has(ConnectionUse.self, pipeline))
+    #expect(!has(ExchangeTimeout.self, pipeline))
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 

@@ -54,12 +54,15 @@ package struct RouteTable: Sendable {
 
   /// What a connection does with a request. /livez is answered at once, also while every thread of
   /// the concurrency pool hangs.
-  func reply(to exchange: HTTPExchangeRequest, context: GatewayContext) -> HTTPExchange.Reply {
+  func respond(
+    to exchange: HTTPExchangeRequest, context: GatewayContext, reply: @escaping HTTPExchange.Reply
+  ) {
     let request = Request(exchange)
     if request.target == "/livez", request.method == .get, request.isHostClear {
-      return .now(ServiceRoutes.alive.ready(for: request).http)
+      return reply(ServiceRoutes.alive.ready(for: request).http)
     }
-    return .later { await respond(to: request, context: context).http }
+    // Unstructured: the thread goes on with other connections.
+    Task { reply(await respond(to: request, context: context).http) }
   }
 
   private enum Found {

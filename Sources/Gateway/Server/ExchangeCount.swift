@@ -9,6 +9,9 @@ struct ExchangeCount {
 
   var isIdle: Bool { unanswered == 0 && !isReading }
 
+  /// A request is whole and has no answer.
+  var isAnswering: Bool { unanswered > 0 && !isReading }
+
   mutating func read(_ part: HTTPServerRequestPart) {
     switch part {
     case .head:

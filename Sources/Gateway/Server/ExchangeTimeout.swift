@@ -1,8 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends connections whose client sends a head or a body, or takes an answer, a few bytes at a time:
-/// Hummingbird's own timeout is for idle connections.
+/// Ends connections that are idle, and those whose client sends a head or a body, or takes an answer,
+/// a few bytes at a time; and notes in `ConnectionTable` whether a connection is in use. It rests when
+/// the kernel has its last answer.
 final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -12,23 +13,31 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
   private var exchanges = ExchangeCount()
   private var stall = AnswerStall()
   private var nextLook: Scheduled<Void>?
+  private var activeAt = NIODeadline.distantPast
   private let clock: HeadClock?
   private let connections: ConnectionTable?
+  private var id: ObjectIdentifier?
 
   /// - Parameters:
   ///   - clock: notes when a head began; nil: heads have no bound.
-  ///   - connections: counts what was ended.
+  ///   - connections: counts what was ended. nil: the numbers of connections have no bounds.
   init(awaitingHeads clock: HeadClock? = nil, counting connections: ConnectionTable? = nil) {
     self.clock = clock
     self.connections = connections
   }
 
-  func handlerAdded(context: ChannelHandlerContext) { watch(context: context, look: 1, since: nil) }
+  func handlerAdded(context: ChannelHandlerContext) {
+    id = ObjectIdentifier(context.channel)
+    activeAt = context.eventLoop.now
+    watch(context: context, look: 1, since: nil)
+  }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     nextLook?.cancel()
     nextLook = nil
   }
+
+  func becomesStream() { id.map { connections?.becameStream($0) } }
 
   /// Looks whether the client still sends and takes, and once a period whether the same exchange
   /// goes on: that has one whole period at least.
@@ -38,13 +47,16 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     nextLook = context.eventLoop.assumeIsolated().scheduleTask(in: period) { [self] in
       let now = context.eventLoop.now
       let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-      let end = { (limit: ConnectionTable.Limit) in
-        self.connections?.note(limit)
+      let end = { (limit: ConnectionTable.Limit?) in
+        limit.map { self.connections?.note($0) }
         if waiting > 0 { context.channel.abandon() } else { context.close(promise: nil) }
       }
       if stall.isOver(waitingBytes: waiting, at: now) { return end(.stalled) }
       if let since = clock?.waitsSince, now - since >= .seconds(HTTPPipeline.headSecondsMax) {
         return end(.head)
+      }
+      if !exchanges.isAnswering, now - activeAt >= .seconds(HTTPPipeline.idleSecondsMax) {
+        return end(nil)
       }
       guard look * HTTPPipeline.lookSeconds >= HTTPPipeline.exchangeSecondsMax else {
         return watch(context: context, look: look + 1, since: earlier)
@@ -58,18 +70,32 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let part = Self.unwrapInboundIn(data)
     exchanges.read(part)
+    activeAt = context.eventLoop.now
     switch part {
-    case .head: clock?.headCame()
+    case .head:
+      clock?.headCame()
+      if exchanges.unanswered == 1 { id.map { connections?.began($0) } }
     case .body: break
-    case .end: clock?.requestEnded()
+    case .end:
+      clock?.requestEnded()
+      if exchanges.unanswered == 0 { rest() }
     }
     context.fireChannelRead(data)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    exchanges.write(Self.unwrapOutboundIn(data))
-    context.write(data, promise: promise)
+    let part = Self.unwrapOutboundIn(data)
+    exchanges.write(part)
+    guard case .end = part else { return context.write(data, promise: promise) }
+    activeAt = context.eventLoop.now
+    let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { [self] _ in
+      if exchanges.isIdle { rest() }
+    }
+    context.write(data, promise: written)
   }
+
+  private func rest() { id.map { connections?.rests($0) } }
 }
 
 /// Since when the kernel takes nothing of what waits on a connection.

@@ -10,11 +10,11 @@ enum Gzip {
   static func isTaken(_ acceptEncoding: String) -> Bool {
     var isNamed: Bool?
     var isAny = false
-    for entry in acceptEncoding.split(separator: ",") {
+    for entry in acceptEncoding.lowercased().split(separator: ",") {
       let parts = entry.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-      let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }
-      let isWanted = weight.map { (Double($0.dropFirst(2)) ?? 0) > 0 } ?? true
-      switch parts.first?.lowercased() {
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+      let isWanted = weight.map { $0.contains { ("1"..."9").contains($0) } } ?? true
+      switch parts.first {
       case "gzip", "x-gzip": isNamed = isWanted
       case "*": isAny = isWanted
       default: break

@@ -45,8 +45,10 @@ package struct HTTPPipeline: Sendable {
   /// Called on the channel's event loop.
   func install(on channel: any Channel) throws {
     let context = GatewayContext(of: channel, log: log)
-    let exchange = HTTPExchange(bodyBytesMax: RouteTable.bodyBytesMax) { [table] request in
-      table.reply(to: request, context: context)
+    var options = HTTPExchange.Options()
+    options.bodyBytesMax = RouteTable.bodyBytesMax
+    let exchange = HTTPExchange(options) { [table] request, reply in
+      table.respond(to: request, context: context, reply: reply)
     }
     try install(on: channel, answering: exchange)
   }
@@ -75,7 +77,6 @@ package struct HTTPPipeline: Sendable {
           minimum: Self.readBytesMin, initial: Self.headBytes, maximum: Self.readBytesMax))
       try pipeline.addHandler(StreamUpgradeHandler(hub: hub))
     }
-    if let connections { try pipeline.addHandler(ConnectionUse(of: channel, in: connections)) }
     try pipeline.addHandlers(
       ExchangeTimeout(awaitingHeads: clock, counting: connections), HTTPServerPipelineHandler(),
       exchange)
@@ -90,15 +91,14 @@ package struct HTTPPipeline: Sendable {
         pipeline.removeHandler(handler, promise: nil)
       }
     }
+    (try? pipeline.handler(type: ExchangeTimeout.self))?.becomesStream()
     remove(HeadClock.self)
     remove(ExchangeTimeout.self)
-    (try? pipeline.handler(type: ConnectionUse.self))?.becomesStream()
     guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
     else { return }
     // It still decodes what it has, and an answer to that must not get into the stream.
     pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
       remove(StreamUpgradeHandler.self)
-      remove(ConnectionUse.self)
       remove(HTTPServerPipelineHandler.self)
       remove(HTTPExchange.self)
       remove(HTTPResponseEncoder.self)

@@ -3,6 +3,7 @@
 /// follower stands first in the pipeline, and HTTP's handlers go.
 
 import AppStore
+import HTTPServing
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -253,18 +254,12 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   /// Answers, and ends the connection.
   private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
     count(HTTPResponseStatus(statusCode: problem.status.code))
-    let body = context.channel.allocator.buffer(bytes: door?.json(problem) ?? problem.json)
-    var headers: HTTPHeaders = [
-      "content-type": door == nil ? Problem.contentType : "application/json",
-      "content-length": "\(body.readableBytes)", "connection": "close",
-    ]
-    for field in problem.headers + Answer.headersOfAll {
-      headers.add(name: field.name.canonicalName, value: field.value)
-    }
-    for (name, value) in pageHeaders { headers.add(name: name, value: value) }
-    let head = HTTPResponseHead(
-      version: .http1_1, status: HTTPResponseStatus(statusCode: problem.status.code),
-      headers: headers)
+    var refusal = Answer(problem, through: door)
+    refusal.headers.append(contentsOf: Answer.headersOfAll)
+    var (head, body) = (refusal.http.head, refusal.body)
+    head.headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)")
+    head.headers.replaceOrAdd(name: "Connection", value: "close")
+    for (name, value) in pageHeaders { head.headers.add(name: name, value: value) }
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     let channel = context.channel
