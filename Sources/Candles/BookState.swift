@@ -267,7 +267,7 @@ extension InstrumentDay {
   mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(day.daysSince1970))
     writer.put(priorClose)
-    var (account, bare) = (account, DayAccount.bare)
+    var bare = DayAccount.bare
     account.write(after: &bare, to: &writer)
     writer.put(previous != nil)
     previous?.write(after: nil, to: &writer)
@@ -277,9 +277,10 @@ extension InstrumentDay {
   }
 
   /// A day before this one, with the gaps that were opened and closed since.
-  func write(_ other: InstrumentDay, gaps: GapChanges?, to writer: inout StateWriter) {
-    var (account, newer) = (other.account, account)
-    account.write(after: &newer, to: &writer)
+  mutating func write(
+    _ other: inout InstrumentDay, gaps: GapChanges?, to writer: inout StateWriter
+  ) {
+    other.account.write(after: &account, to: &writer)
     let isPastWritten = gaps != nil || !hasPast(of: other)
     writer.put(isPastWritten)
     if isPastWritten { write(other.past, gaps: gaps ?? GapChanges(), to: &writer) }

@@ -47,11 +47,11 @@ extension CandleBook {
   }
 
   private mutating func close(_ index: Int) {
-    guard let old = instruments[index].state else { return }
+    guard var old = instruments[index].state else { return }
     var state = old
     state.finish(throughMinute: rules.hours.minutesPerDay - 1, rules: rules, into: &output)
     state.isClosed = true
-    memories[index].follow(old, to: state, hours: rules.hours)
+    memories[index].follow(&old, to: &state, hours: rules.hours)
     instruments[index].state = state
     if let candle = state.dayCandle(rules) { output.candles.append(candle) }
     if let candle = state.afterHoursCandle(rules) { output.candles.append(candle) }
@@ -83,7 +83,7 @@ extension CandleBook {
 
   /// A day whose end nobody saw: no certificate can be given, and that is what is written.
   mutating func abandon(_ index: Int) {
-    guard let old = instruments[index].state else { return }
+    guard var old = instruments[index].state else { return }
     var state = old
     if state.isSettled(rules), !isDoubted(index) { return close(index) }
     let hours = rules.hours
@@ -96,7 +96,7 @@ extension CandleBook {
     state.lastMoved = nil
     state.coverage.observedSince = hours.minutesPerDay
     state.isClosed = true
-    memories[index].follow(old, to: state, hours: rules.hours)
+    memories[index].follow(&old, to: &state, hours: rules.hours)
     instruments[index].state = state
   }
 

@@ -272,7 +272,7 @@ extension CandleBook {
     _ quote: Quote, asServed served: Quote, trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp
   ) -> Verdict {
-    guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
+    guard var before = instruments[index].state else { return .accepted(stateChanged: false) }
     let gapsBefore = (opened: output.gaps.count, closed: output.closedGaps.count)
     do throws(ExactDecimalError) {
       try instruments[index].state?.observe(
@@ -287,7 +287,7 @@ extension CandleBook {
     }
     let isRemembered = gaps != nil || before.isMoved(by: quote)
     instruments[index].state?.isBooked(
-      after: before, isRemembered: isRemembered, gaps: gaps, in: &memories[index],
+      after: &before, isRemembered: isRemembered, gaps: gaps, in: &memories[index],
       hours: rules.hours)
     if hasDispute(index) {
       noteBooked(

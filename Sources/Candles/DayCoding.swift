@@ -224,10 +224,9 @@ extension DayAccount {
   }
 
   /// Whether each field that differences are taken of has the same units and the same scale.
-  func hasFields(of other: DayAccount) -> Bool {
-    var (account, other) = (self, other)
-    return StateWriter.write { writer in
-      writer.putFields { account.codeTotals(after: &other, with: &$0) }
+  mutating func hasFields(of other: inout DayAccount) -> Bool {
+    StateWriter.write { writer in
+      writer.putFields { codeTotals(after: &other, with: &$0) }
     } taking: { $0.allSatisfy { $0 == 0 } }
   }
 

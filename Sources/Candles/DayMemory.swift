@@ -3,11 +3,15 @@ import Market
 /// What booking a row changes of a day, mostly.
 struct DayAccount: Sendable, Hashable {
   var coverage: InstrumentDay.Coverage
+  /// A snapshot of this day was accepted.
   var isObserved = false
+  /// The certificate has been written.
   var isClosed = false
+  /// Two readings are served in turn: nothing is booked.
   var isDisputed = false
   var limits = InstrumentDay.Limits()
   var booked = InstrumentDay.BookedRow()
+  /// The minute that takes shape.
   var current: FormingCandle
   var sums = InstrumentDay.DaySums()
 
@@ -19,64 +23,31 @@ struct DayAccount: Sendable, Hashable {
 
 /// What changes with a minute, a gap or a late print.
 struct DayPast: Sendable, Hashable {
+  /// The minute before the current one, kept while prints may still change it.
   var previous: FormingCandle?
+  /// The minute of the last print, where that is none of these two: a late one may still change it.
+  /// All minutes between it and them are flat.
   var lastMoved: FormingCandle?
+  /// The gap opened last: one that adjoins it makes one row with it.
   var lastGap: Gap?
 }
 
 extension InstrumentDay {
-  /// All that changes within the day but `past`.
-  @inline(__always)
-  var account: DayAccount {
-    get {
-      var account = DayAccount(coverage, current: current)
-      account.isObserved = isObserved
-      account.isClosed = isClosed
-      account.isDisputed = isDisputed
-      account.limits = limits
-      account.booked = booked
-      account.sums = sums
-      return account
-    }
-    set {
-      coverage = newValue.coverage
-      isObserved = newValue.isObserved
-      isClosed = newValue.isClosed
-      isDisputed = newValue.isDisputed
-      limits = newValue.limits
-      booked = newValue.booked
-      current = newValue.current
-      sums = newValue.sums
-    }
-  }
-
-  @inline(__always)
-  var past: DayPast {
-    get { DayPast(previous: previous, lastMoved: lastMoved, lastGap: lastGap) }
-    set {
-      previous = newValue.previous
-      lastMoved = newValue.lastMoved
-      lastGap = newValue.lastGap
-    }
-  }
-
   /// Mutating, so that it is no copy that the memory is given.
   @inline(__always)
   mutating func isBooked(
-    after before: InstrumentDay, isRemembered: Bool, gaps: GapChanges?, in memory: inout DayMemory,
-    hours: TradingHours
+    after before: inout InstrumentDay, isRemembered: Bool, gaps: GapChanges?,
+    in memory: inout DayMemory, hours: TradingHours
   ) {
     if isRemembered {
-      memory.remember(before, before: self, gaps: gaps)
+      memory.remember(&before, before: &self, gaps: gaps)
     } else {
-      memory.follow(before, to: self, hours: hours)
+      memory.follow(&before, to: &self, hours: hours)
     }
   }
 
   @inline(__always)
-  func hasPast(of other: InstrumentDay) -> Bool {
-    previous == other.previous && lastMoved == other.lastMoved && lastGap == other.lastGap
-  }
+  func hasPast(of other: InstrumentDay) -> Bool { past == other.past }
 }
 
 /// What an instrument's day may go back to: the days before its last booked rows.
@@ -94,23 +65,27 @@ struct DayMemory: Sendable {
   static let countMax = 2
 
   /// The day was `day` before a row was booked, which opened and closed `gaps`.
-  mutating func remember(_ day: InstrumentDay, before now: InstrumentDay, gaps: GapChanges?) {
+  mutating func remember(
+    _ day: inout InstrumentDay, before now: inout InstrumentDay, gaps: GapChanges?
+  ) {
     isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
     if isEvenNewest {
-      even.take(day, before: now, gaps: gaps)
+      even.take(&day, before: &now, gaps: gaps)
     } else {
-      odd.take(day, before: now, gaps: gaps)
+      odd.take(&day, before: &now, gaps: gaps)
     }
   }
 
   /// The day was `day` before something else than a remembered row changed it.
-  mutating func follow(_ day: InstrumentDay, to now: InstrumentDay, hours: TradingHours) {
-    if count == 0 || now.hasFields(of: day) { return }
+  mutating func follow(
+    _ day: inout InstrumentDay, to now: inout InstrumentDay, hours: TradingHours
+  ) {
+    if count == 0 || now.hasFields(of: &day) { return }
     if isEvenNewest {
-      even.follow(day, to: now, hours: hours)
+      even.follow(day, to: &now, hours: hours)
     } else {
-      odd.follow(day, to: now, hours: hours)
+      odd.follow(day, to: &now, hours: hours)
     }
   }
 
@@ -131,9 +106,9 @@ struct DayMemory: Sendable {
   mutating func set(_ checkpoints: [Checkpoint], before day: InstrumentDay) {
     forget()
     for (place, checkpoint) in checkpoints.enumerated().reversed() {
+      var (before, now) = (checkpoint.state, place == 0 ? day : checkpoints[place - 1].state)
       remember(
-        checkpoint.state, before: place == 0 ? day : checkpoints[place - 1].state,
-        gaps: checkpoint.gaps.isEmpty ? nil : checkpoint.gaps)
+        &before, before: &now, gaps: checkpoint.gaps.isEmpty ? nil : checkpoint.gaps)
     }
   }
 
@@ -160,15 +135,17 @@ private struct DayRecord: Sendable {
   private var bytes = InlineArray<96, UInt8>(repeating: 0)
   private var longBytes: [UInt8] = []
 
-  mutating func follow(_ day: InstrumentDay, to now: InstrumentDay, hours: TradingHours) {
-    let known = checkpoint(before: day, hours: hours)
-    take(known.state, before: now, gaps: known.gaps.isEmpty ? nil : known.gaps)
+  mutating func follow(_ day: InstrumentDay, to now: inout InstrumentDay, hours: TradingHours) {
+    var known = checkpoint(before: day, hours: hours)
+    take(&known.state, before: &now, gaps: known.gaps.isEmpty ? nil : known.gaps)
   }
 
-  mutating func take(_ day: InstrumentDay, before now: InstrumentDay, gaps: GapChanges?) {
+  mutating func take(
+    _ day: inout InstrumentDay, before now: inout InstrumentDay, gaps: GapChanges?
+  ) {
     aliveThrough = Int32(day.coverage.aliveThrough)
     StateWriter.write { writer in
-      now.write(day, gaps: gaps, to: &writer)
+      now.write(&day, gaps: gaps, to: &writer)
     } taking: { written in
       count = written.count
       if count <= bytes.count {
@@ -199,7 +176,7 @@ private struct DayRecord: Sendable {
 
 extension InstrumentDay {
   /// Whether all that a day before this one is written after is the same.
-  fileprivate func hasFields(of other: InstrumentDay) -> Bool {
-    hasPast(of: other) && account.hasFields(of: other.account)
+  fileprivate mutating func hasFields(of other: inout InstrumentDay) -> Bool {
+    hasPast(of: other) && account.hasFields(of: &other.account)
   }
 }

@@ -48,17 +48,18 @@ extension HeldRow {
 
 extension Dispute {
   func write(before day: InstrumentDay, to writer: inout StateWriter) {
+    var day = day
     writer.put(Int64(against))
     writer.put(Int64(confirmations))
     writer.put(Int64(confirmationRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, otherReading] { Self.write(rows, to: &writer) }
     writer.put(base != nil)
-    if let base { day.write(base.state, gaps: base.gaps, to: &writer) }
+    if var base { day.write(&base.state, gaps: base.gaps, to: &writer) }
     writer.put(replaced != nil)
     guard let replaced else { return }
-    let former = replaced.checkpoint
-    day.write(former.state, gaps: former.gaps, to: &writer)
+    var former = replaced.checkpoint
+    day.write(&former.state, gaps: former.gaps, to: &writer)
     writer.put(replaced.replacedAt.microseconds)
     writer.put(replaced.volumeThen)
     Self.write(replaced.returned, to: &writer)

@@ -11,26 +11,8 @@ struct InstrumentDay: Sendable, Hashable {
   /// How far the clock of its market is ahead of UTC. Fits beside the day.
   private let offsetSeconds: Int32
 
-  var coverage: Coverage
-  /// A snapshot of this day was accepted.
-  var isObserved = false
-  /// The certificate has been written.
-  var isClosed = false
-  /// Two readings are served in turn: nothing is booked.
-  var isDisputed = false
-  var limits = Limits()
-  var booked = BookedRow()
-
-  /// The minute that takes shape, and the one before it, kept while prints may still change it.
-  var current: FormingCandle
-  var previous: FormingCandle?
-  /// The minute of the last print, where that is none of these two: a late one may still change it.
-  /// All minutes between it and them are flat.
-  var lastMoved: FormingCandle?
-  /// The gap opened last: one that adjoins it makes one row with it.
-  var lastGap: Gap?
-
-  var sums = DaySums()
+  var account: DayAccount
+  var past = DayPast()
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
 
@@ -88,8 +70,53 @@ struct InstrumentDay: Sendable, Hashable {
     self.symbol = symbol
     self.day = day
     offsetSeconds = hours.clock.offsetSeconds
-    coverage = Coverage(from: hours.opens)
-    current = FormingCandle(minute: 0, basis: basis)
+    account = DayAccount(
+      Coverage(from: hours.opens), current: FormingCandle(minute: 0, basis: basis))
+  }
+
+  var coverage: Coverage {
+    @inline(__always) get { account.coverage }
+    @inline(__always) _modify { yield &account.coverage }
+  }
+  var isObserved: Bool {
+    @inline(__always) get { account.isObserved }
+    @inline(__always) _modify { yield &account.isObserved }
+  }
+  var isClosed: Bool {
+    @inline(__always) get { account.isClosed }
+    @inline(__always) _modify { yield &account.isClosed }
+  }
+  var isDisputed: Bool {
+    @inline(__always) get { account.isDisputed }
+    @inline(__always) _modify { yield &account.isDisputed }
+  }
+  var limits: Limits {
+    @inline(__always) get { account.limits }
+    @inline(__always) _modify { yield &account.limits }
+  }
+  var booked: BookedRow {
+    @inline(__always) get { account.booked }
+    @inline(__always) _modify { yield &account.booked }
+  }
+  var current: FormingCandle {
+    @inline(__always) get { account.current }
+    @inline(__always) _modify { yield &account.current }
+  }
+  var sums: DaySums {
+    @inline(__always) get { account.sums }
+    @inline(__always) _modify { yield &account.sums }
+  }
+  var previous: FormingCandle? {
+    @inline(__always) get { past.previous }
+    @inline(__always) _modify { yield &past.previous }
+  }
+  var lastMoved: FormingCandle? {
+    @inline(__always) get { past.lastMoved }
+    @inline(__always) _modify { yield &past.lastMoved }
+  }
+  var lastGap: Gap? {
+    @inline(__always) get { past.lastGap }
+    @inline(__always) _modify { yield &past.lastGap }
   }
 
   /// Trading time on which the state is proven.
