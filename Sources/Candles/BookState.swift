@@ -206,8 +206,12 @@ struct StateWriter {
   }
 
   @inline(__always)
-  mutating func append(_ bytes: some Collection<UInt8>) {
-    for byte in bytes { append(byte) }
+  mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let start = bytes.baseAddress else { return }
+    putBytes(max: bytes.count) { place in
+      place.update(from: start, count: bytes.count)
+      return place + bytes.count
+    }
   }
 
   @inline(never)
@@ -234,7 +238,7 @@ struct StateWriter {
   private mutating func putBytes(
     max most: Int, write: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
   ) {
-    if buffer.count - count < most { grow() }
+    while buffer.count - count < most { grow() }
     guard let start = buffer.baseAddress else { return }
     count = start.distance(to: write(start + count))
   }

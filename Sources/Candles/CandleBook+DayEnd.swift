@@ -117,6 +117,21 @@ extension CandleBook {
   }
 }
 
+// MARK: - Over midnight
+
+extension CandleBook {
+  /// Where trading goes on over midnight no row may come between a day's last and the next day's
+  /// first: if they follow each other without a break, the totals last seen are the day's.
+  mutating func proveOverMidnight(_ index: Int, to day: TradingDay, second: Int) {
+    let hours = rules.hours
+    guard hours.isUnbroken, let last = instruments[index].state,
+      last.day.advanced(by: 1) == day,
+      hours.closes - last.coverage.aliveThrough + second <= rules.silenceSecondsMax
+    else { return }
+    instruments[index].state?.prove(through: hours.lastSecond)
+  }
+}
+
 extension InstrumentDay {
   /// Proven to its end.
   @inline(__always)

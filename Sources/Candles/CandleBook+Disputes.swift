@@ -89,31 +89,6 @@ extension CandleBook {
     checkpoints(of: index).first { $0.state.isContinued(by: row.quote, rules: rules) }
   }
 
-  /// What the day may go back to, the newest first, each with the gaps since then. What stood
-  /// longer than a dispute lasts was no false row.
-  func checkpoints(of index: Int) -> [Checkpoint] {
-    guard let day = instruments[index].state else { return [] }
-    var gaps = GapChanges()
-    let days = memories[index].checkpoints(before: day, hours: rules.hours)
-    let checkpoints = days.map { checkpoint in
-      var since = checkpoint.gaps
-      since.append(gaps)
-      gaps = since
-      return Checkpoint(state: checkpoint.state, gaps: since)
-    }
-    return Array(checkpoints.prefix { !$0.isOld(before: day, rules: rules) })
-  }
-
-  /// Forgets what the day cannot go back to any more.
-  @inline(__always)
-  mutating func forgetOldMemory(of index: Int) {
-    guard let oldest = memories[index].aliveThrough,
-      let known = instruments[index].state?.coverage.aliveThrough,
-      known - Int(oldest) > Int(rules.disputeSecondsMax)
-    else { return }
-    memories[index].forget(butNewest: checkpoints(of: index).count)
-  }
-
   /// A row was booked on the standing totals while others contradict them.
   private mutating func confirmStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
     guard var dispute = disputes[index] else { return }
@@ -350,23 +325,6 @@ extension CandleBook {
     state.isDisputed = false
     instruments[index].state = state
     memories[index].set(checkpoints, before: state)
-  }
-}
-
-extension Checkpoint {
-  fileprivate func isOld(before day: InstrumentDay, rules: CandleRules) -> Bool {
-    secondsSeen(through: day.coverage.aliveThrough, in: rules.hours)
-      > Int(rules.disputeSecondsMax)
-  }
-
-  /// The trading time since then in which the instrument was watched.
-  private func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
-    let first = hours.tradingSeconds(before: state.coverage.aliveThrough)
-    let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
-      let span = hours.tradingSeconds(of: gap)
-      return max(span.upperBound - max(span.lowerBound, first), 0)
-    }
-    return hours.tradingSeconds(before: last) - first - unseen.reduce(0, +)
   }
 }
 

@@ -53,6 +53,9 @@ package struct CandleBook: Sendable {
 
     var isDisputed: Bool { mutating get { state?.isDisputed == true } }
 
+    @inline(__always)
+    mutating func isRepeated(by quote: Quote) -> Bool { state?.isRepeated(by: quote) == true }
+
     mutating func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
       state?.isOver(at: now, rules: rules) == true
     }
@@ -64,7 +67,6 @@ package struct CandleBook: Sendable {
       to quote: Quote, seenAt second: Int, receivedAt: Timestamp, changedSourceAt: Timestamp?,
       rules: CandleRules, into output: inout CandleOutput, isUnlimited: () -> Bool
     ) -> Objection? {
-      if state?.isRepeated(by: quote) == true { return nil }
       if let objection = state?.objection(
         to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
         rules: rules)
@@ -190,7 +192,11 @@ extension CandleBook {
   ) -> Verdict {
     let day = quote.tradingDay
     let known = instruments[index].day
-    if let objection = plausibility.objection(to: quote, on: known, receivedAt: receivedAt) {
+    // Nothing spoke against it when it was booked.
+    let isRepeated = instruments[index].isRepeated(by: quote)
+    if !isRepeated,
+      let objection = plausibility.objection(to: quote, on: known, receivedAt: receivedAt)
+    {
       return .rejected(objection.reason, detail: objection.detail)
     }
     let trading = quote.trading
@@ -202,7 +208,7 @@ extension CandleBook {
       roll(index, to: quote, watermark: second, receivedAt: receivedAt)
     }
     let isDisputed = instruments[index].isDisputed && known == day
-    if !isDisputed,
+    if !isDisputed, !isRepeated,
       let objection = instruments[index].objection(
         to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
         rules: rules, into: &output, isUnlimited: isUnlimited)
@@ -342,21 +348,6 @@ extension CandleBook {
     memories[index].forget()
     disputes[index] = nil
     startDay(quote.tradingDay, at: receivedAt)
-  }
-}
-
-// MARK: - Over midnight
-
-extension CandleBook {
-  /// Where trading goes on over midnight no row may come between a day's last and the next day's
-  /// first: if they follow each other without a break, the totals last seen are the day's.
-  private mutating func proveOverMidnight(_ index: Int, to day: TradingDay, second: Int) {
-    let hours = rules.hours
-    guard hours.isUnbroken, let last = instruments[index].state,
-      last.day.advanced(by: 1) == day,
-      hours.closes - last.coverage.aliveThrough + second <= rules.silenceSecondsMax
-    else { return }
-    instruments[index].state?.prove(through: hours.lastSecond)
   }
 }
 

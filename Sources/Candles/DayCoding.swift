@@ -124,7 +124,7 @@ extension StateReader: DifferenceCoder {
     let (start, part) = (position, part)
     let difference = isMarked() ? Int(try integer("\(part).\(name)")) : 0
     let number = difference &+ base &+ (newer &- newerBase)
-    guard bounds.contains(number) else {
+    guard isOwn || bounds.contains(number) else {
       throw .corrupt(
         field: "\(part).\(name)",
         expected: "a whole number of \(bounds.lowerBound)…\(bounds.upperBound)", at: start)
@@ -216,6 +216,7 @@ extension DayAccount {
     set { booked.trading = TradingState(rawValue: UInt8(newValue)) ?? booked.trading }
   }
 
+  private static let marksMax = (1 << 6) - 1
   private static let tradingMax = TradingState.allCases.count - 1
 
   @inline(__always)
@@ -260,7 +261,7 @@ extension DayAccount {
       &booked.stamp, less: known, after: 0, less: 0, in: .secondOfDay, named: "stamp")
     try coder.code(&coverage.lag, after: 0, in: .secondOfDay, named: "lag")
     try coder.code(&coverage.observedSince, after: 0, in: .minutes, named: "observed_since")
-    try coder.code(&marks, after: 0, in: .upTo(63), named: "marks")
+    try coder.code(&marks, after: 0, in: .upTo(Self.marksMax), named: "marks")
     try coder.code(&trading, after: 0, in: .upTo(Self.tradingMax), named: "trading")
     coder.end()
   }

@@ -56,10 +56,8 @@ extension InstrumentDay {
 /// every sweep comes here, and finds both days at hand; the store is given what was written then.
 struct DayMemory: Sendable {
   private(set) var count = 0
-  private var isEvenNewest = false
-  /// Written in turn, each over the older one.
-  private var even = DayRecord()
-  private var odd = DayRecord()
+  private var newest = DayRecord()
+  private var older = DayRecord()
 
   /// Two false rows may come in a row before an honest one shows it.
   static let countMax = 2
@@ -68,13 +66,9 @@ struct DayMemory: Sendable {
   mutating func remember(
     _ day: inout InstrumentDay, before now: inout InstrumentDay, gaps: GapChanges?
   ) {
-    isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
-    if isEvenNewest {
-      even.take(&day, before: &now, gaps: gaps)
-    } else {
-      odd.take(&day, before: &now, gaps: gaps)
-    }
+    older = newest
+    newest.take(&day, before: &now, gaps: gaps)
   }
 
   /// The day was `day` before something else than a remembered row changed it.
@@ -82,11 +76,8 @@ struct DayMemory: Sendable {
     _ day: inout InstrumentDay, to now: inout InstrumentDay, hours: TradingHours
   ) {
     if count == 0 || now.hasFields(of: &day) { return }
-    if isEvenNewest {
-      even.follow(day, to: &now, hours: hours)
-    } else {
-      odd.follow(day, to: &now, hours: hours)
-    }
+    var known = newest.checkpoint(before: day, hours: hours)
+    newest.take(&known.state, before: &now, gaps: known.gaps.isEmpty ? nil : known.gaps)
   }
 
   mutating func forget(butNewest kept: Int = 0) { count = min(count, kept) }
@@ -94,8 +85,7 @@ struct DayMemory: Sendable {
   /// The newest first.
   func checkpoints(before day: InstrumentDay, hours: TradingHours) -> [Checkpoint] {
     var checkpoints: [Checkpoint] = []
-    for place in 0..<count {
-      let record = (place == 0) == isEvenNewest ? even : odd
+    for record in [newest, older].prefix(count) {
       checkpoints.append(
         record.checkpoint(before: checkpoints.last?.state ?? day, hours: hours))
     }
@@ -115,16 +105,13 @@ struct DayMemory: Sendable {
   /// When the instrument's rows were there before its oldest remembered row.
   @inline(__always)
   var aliveThrough: Int32? {
-    if count == 0 { return nil }
-    return isEvenNewest == (count == 1) ? even.aliveThrough : odd.aliveThrough
+    count == 0 ? nil : count == 1 ? newest.aliveThrough : older.aliveThrough
   }
 
   mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(count))
-    guard count > 0 else { return }
-    if isEvenNewest { even.write(to: &writer) } else { odd.write(to: &writer) }
-    guard count > 1 else { return }
-    if isEvenNewest { odd.write(to: &writer) } else { even.write(to: &writer) }
+    if count > 0 { newest.write(to: &writer) }
+    if count > 1 { older.write(to: &writer) }
   }
 }
 
@@ -134,11 +121,6 @@ private struct DayRecord: Sendable {
   private var count = 0
   private var bytes = InlineArray<96, UInt8>(repeating: 0)
   private var longBytes: [UInt8] = []
-
-  mutating func follow(_ day: InstrumentDay, to now: inout InstrumentDay, hours: TradingHours) {
-    var known = checkpoint(before: day, hours: hours)
-    take(&known.state, before: &now, gaps: known.gaps.isEmpty ? nil : known.gaps)
-  }
 
   mutating func take(
     _ day: inout InstrumentDay, before now: inout InstrumentDay, gaps: GapChanges?
@@ -159,8 +141,10 @@ private struct DayRecord: Sendable {
 
   @inline(__always)
   mutating func write(to writer: inout StateWriter) {
-    if count > bytes.count { return writer.append(longBytes[...]) }
-    bytes.span.withUnsafeBufferPointer { writer.append($0[..<count]) }
+    if count > bytes.count { return longBytes.withUnsafeBufferPointer { writer.append($0) } }
+    bytes.span.withUnsafeBufferPointer { all in
+      writer.append(UnsafeBufferPointer(rebasing: all[..<count]))
+    }
   }
 
   func checkpoint(before day: InstrumentDay, hours: TradingHours) -> Checkpoint {
@@ -178,5 +162,49 @@ extension InstrumentDay {
   /// Whether all that a day before this one is written after is the same.
   fileprivate mutating func hasFields(of other: inout InstrumentDay) -> Bool {
     hasPast(of: other) && account.hasFields(of: &other.account)
+  }
+}
+
+extension CandleBook {
+  /// What the day may go back to, the newest first, each with the gaps since then. What stood
+  /// longer than a dispute lasts was no false row.
+  func checkpoints(of index: Int) -> [Checkpoint] {
+    guard let day = instruments[index].state else { return [] }
+    var gaps = GapChanges()
+    let days = memories[index].checkpoints(before: day, hours: rules.hours)
+    let checkpoints = days.map { checkpoint in
+      var since = checkpoint.gaps
+      since.append(gaps)
+      gaps = since
+      return Checkpoint(state: checkpoint.state, gaps: since)
+    }
+    return Array(checkpoints.prefix { !$0.isOld(before: day, rules: rules) })
+  }
+
+  /// Forgets what the day cannot go back to any more.
+  @inline(__always)
+  mutating func forgetOldMemory(of index: Int) {
+    guard let oldest = memories[index].aliveThrough,
+      let known = instruments[index].state?.coverage.aliveThrough,
+      known - Int(oldest) > Int(rules.disputeSecondsMax)
+    else { return }
+    memories[index].forget(butNewest: checkpoints(of: index).count)
+  }
+}
+
+extension Checkpoint {
+  func isOld(before day: InstrumentDay, rules: CandleRules) -> Bool {
+    secondsSeen(through: day.coverage.aliveThrough, in: rules.hours)
+      > Int(rules.disputeSecondsMax)
+  }
+
+  /// The trading time since then in which the instrument was watched.
+  private func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
+    let first = hours.tradingSeconds(before: state.coverage.aliveThrough)
+    let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
+      let span = hours.tradingSeconds(of: gap)
+      return max(span.upperBound - max(span.lowerBound, first), 0)
+    }
+    return hours.tradingSeconds(before: last) - first - unseen.reduce(0, +)
   }
 }

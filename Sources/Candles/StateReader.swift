@@ -5,6 +5,7 @@ import Market
 struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
+  private(set) var isOwn = false
   /// Of the fields of the group that is read, which differ, and what the group is called.
   private var mask: UInt64 = 0
   private(set) var part: StaticString = ""
@@ -30,9 +31,9 @@ struct StateReader {
     self.bytes = bytes
   }
 
-  /// A part of a state that was written by itself.
+  /// A part of a state, which was written here and is not checked.
   init(part bytes: [UInt8], hours: TradingHours) {
-    (self.bytes, self.hours, index) = (bytes, hours, 0)
+    (self.bytes, self.hours, index, isOwn) = (bytes, hours, 0, true)
   }
 
   var isAtEnd: Bool { index == bytes.count }
