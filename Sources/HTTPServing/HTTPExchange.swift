@@ -36,19 +36,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   /// May be called on any thread while the event loop runs. What comes after the first is dropped.
   package typealias Reply = @Sendable (HTTPAnswer) -> Void
 
-  package struct Options {
-    package var bodyBytesMax = 0
-    /// Whether the connection ends with the first answer.
-    package var isSingle = false
-    /// To what is no HTTP.
-    package var refusal = HTTPAnswer(
-      head: HTTPResponseHead(
-        version: .http1_1, status: .badRequest, headers: ["Content-Length": "0"]))
-
-    package init() {}
-  }
-
-  private let options: Options
+  private let bodyBytesMax: Int
+  private let isSingle: Bool
+  private let refusal: HTTPAnswer
   private let respond: (HTTPExchangeRequest, @escaping Reply) -> Void
   private var context: ChannelHandlerContext?
   private var body: BodyReading?
@@ -62,12 +52,17 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   private var isLast = false
   private var isInputClosed = false
 
-  /// - Parameter respond: called on the event loop; must not wait.
+  /// - Parameters:
+  ///   - isSingle: whether the connection ends with the first answer.
+  ///   - refusal: what answers that which is no HTTP.
+  ///   - respond: called on the event loop; must not wait.
   package init(
-    _ options: Options,
+    bodyBytesMax: Int = 0, isSingle: Bool = false, refusal: HTTPAnswer = .badRequest,
     respond: @escaping (_ request: HTTPExchangeRequest, _ reply: @escaping Reply) -> Void
   ) {
-    self.options = options
+    self.bodyBytesMax = bodyBytesMax
+    self.isSingle = isSingle
+    self.refusal = refusal
     self.respond = respond
   }
 
@@ -93,7 +88,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch Self.unwrapInboundIn(data) {
     case .head(let head): if !isLast { begin(head, context: context) }
-    case .body(let part): body?.append(part, atMost: options.bodyBytesMax)
+    case .body(let part): body?.append(part, atMost: bodyBytesMax)
     case .end:
       body?.finish()
       body = nil
@@ -121,7 +116,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
       if !isLast { context.close(promise: nil) }
       return
     }
-    if isAnswering { breakOff(context: context) } else { refuse(options.refusal) }
+    if isAnswering { breakOff(context: context) } else { refuse(refusal) }
   }
 
   /// In place of an answer to a request that cannot be read.
@@ -144,7 +139,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   private func begin(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
     number += 1
     isAnswering = true
-    isLast = options.isSingle || !head.isKeepAlive || Self.offersUpgrade(head)
+    isLast = isSingle || !head.isKeepAlive || Self.offersUpgrade(head)
     let loop = context.eventLoop
     let promise = loop.makePromise(of: ByteBuffer.self)
     body = BodyReading(promise)
@@ -201,6 +196,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 }
 
 extension HTTPAnswer {
+  package static let badRequest = HTTPAnswer(
+    head: HTTPResponseHead(
+      version: .http1_1, status: .badRequest, headers: ["Content-Length": "0"]))
+
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
   package static func date(at seconds: time_t) -> String {
     var (seconds, fields) = (seconds, tm())

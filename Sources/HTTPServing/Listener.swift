@@ -54,10 +54,9 @@ final class Listener {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let listener = bound.value
-          var options = HTTPExchange.Options()
-          options.isSingle = true
-          options.refusal = ServerResponse.notHTTP.answer()
-          let exchange = HTTPExchange(options) { listener.respond(to: $0.head, reply: $1) }
+          let exchange = HTTPExchange(isSingle: true, refusal: ServerResponse.notHTTP.answer()) {
+            listener.respond(to: $0.head, reply: $1)
+          }
           try channel.pipeline.syncOperations.addHandlers(
             HeadLimit(of: exchange, bytesMax: listener.limits.headBytesMax), HTTPResponseEncoder(),
             ByteToMessageHandler(HTTPRequestDecoder()), ConnectionDeadline(of: listener), exchange)

@@ -18,7 +18,7 @@ import Testing
   private let asked = NIOLoopBoundBox<[String]>([], eventLoop: EmbeddedEventLoop())
 
   private func serve() throws {
-    let exchange = HTTPExchange(HTTPExchange.Options()) { [asked] request, reply in
+    let exchange = HTTPExchange { [asked] request, reply in
       asked.value.append(request.head.uri)
       let head = HTTPResponseHead(
         version: .http1_1, status: .ok, headers: ["Content-Length": "0"])

@@ -1,16 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends connections that are idle, and those whose client sends a head or a body, or takes an answer,
-/// a few bytes at a time; and notes in `ConnectionTable` whether a connection is in use. It rests when
-/// the kernel has its last answer.
+/// Ends connections that are idle, and those whose client sends a head or a body, or takes an
+/// answer, a few bytes at a time; and notes in `ConnectionTable` whether a connection is in use. It
+/// rests when the kernel has its last answer. Here, behind `HTTPServerPipelineHandler`, requests
+/// come one at a time.
 final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  private var exchanges = ExchangeCount()
+  /// A request's end has not come. Its answer may have gone before: what follows is read, and lost.
+  private var isReading = false
+  /// A request has no whole answer.
+  private var isUnanswered = false
+  private var answeredCount = 0
   private var stall = AnswerStall()
   private var nextLook: Scheduled<Void>?
   private var activeAt = NIODeadline.distantPast
@@ -55,47 +60,50 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
       if let since = clock?.waitsSince, now - since >= .seconds(HTTPPipeline.headSecondsMax) {
         return end(.head)
       }
-      if !exchanges.isAnswering, now - activeAt >= .seconds(HTTPPipeline.idleSecondsMax) {
-        return end(nil)
-      }
+      let isResting = waiting == 0 && (isReading || !isUnanswered)
+      if isResting, now - activeAt >= .seconds(HTTPPipeline.idleSecondsMax) { return end(nil) }
       guard look * HTTPPipeline.lookSeconds >= HTTPPipeline.exchangeSecondsMax else {
         return watch(context: context, look: look + 1, since: earlier)
       }
-      let isBusy = !exchanges.isIdle || waiting > 0
-      if isBusy, earlier == exchanges.answered { return end(.exchange) }
-      watch(context: context, look: 1, since: isBusy ? exchanges.answered : nil)
+      let isBusy = !isIdle || waiting > 0
+      if isBusy, earlier == answeredCount { return end(.exchange) }
+      watch(context: context, look: 1, since: isBusy ? answeredCount : nil)
     }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let part = Self.unwrapInboundIn(data)
-    exchanges.read(part)
     activeAt = context.eventLoop.now
-    switch part {
+    switch Self.unwrapInboundIn(data) {
     case .head:
+      (isReading, isUnanswered) = (true, true)
       clock?.headCame()
-      if exchanges.unanswered == 1 { id.map { connections?.began($0) } }
+      id.map { connections?.began($0) }
     case .body: break
     case .end:
+      isReading = false
       clock?.requestEnded()
-      if exchanges.unanswered == 0 { rest() }
+      restIfIdle()
     }
     context.fireChannelRead(data)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    let part = Self.unwrapOutboundIn(data)
-    exchanges.write(part)
-    guard case .end = part else { return context.write(data, promise: promise) }
+    guard case .end = Self.unwrapOutboundIn(data) else {
+      return context.write(data, promise: promise)
+    }
+    isUnanswered = false
+    answeredCount += 1
     activeAt = context.eventLoop.now
     let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-    written.futureResult.assumeIsolated().whenComplete { [self] _ in
-      if exchanges.isIdle { rest() }
-    }
+    written.futureResult.assumeIsolated().whenComplete { _ in self.restIfIdle() }
     context.write(data, promise: written)
   }
 
-  private func rest() { id.map { connections?.rests($0) } }
+  private var isIdle: Bool { !isReading && !isUnanswered }
+
+  private func restIfIdle() {
+    if isIdle { id.map { connections?.rests($0) } }
+  }
 }
 
 /// Since when the kernel takes nothing of what waits on a connection.

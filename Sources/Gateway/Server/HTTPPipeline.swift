@@ -45,10 +45,8 @@ package struct HTTPPipeline: Sendable {
   /// Called on the channel's event loop.
   func install(on channel: any Channel) throws {
     let context = GatewayContext(of: channel, log: log)
-    var options = HTTPExchange.Options()
-    options.bodyBytesMax = RouteTable.bodyBytesMax
-    let exchange = HTTPExchange(options) { [table] request, reply in
-      table.respond(to: request, context: context, reply: reply)
+    let exchange = HTTPExchange(bodyBytesMax: RouteTable.bodyBytesMax) { [table] in
+      table.respond(to: $0, context: context, reply: $1)
     }
     try install(on: channel, answering: exchange)
   }
@@ -69,7 +67,8 @@ package struct HTTPPipeline: Sendable {
     let clock = HeadClock()
     try pipeline.addHandlers(
       clock, HTTPResponseEncoder(),
-      ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+      ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)),
+      HTTPServerPipelineHandler(), ExchangeTimeout(awaitingHeads: clock, counting: connections))
     if let hub {
       try channel.syncOptions?.setOption(
         .recvAllocator,
@@ -77,9 +76,7 @@ package struct HTTPPipeline: Sendable {
           minimum: Self.readBytesMin, initial: Self.headBytes, maximum: Self.readBytesMax))
       try pipeline.addHandler(StreamUpgradeHandler(hub: hub))
     }
-    try pipeline.addHandlers(
-      ExchangeTimeout(awaitingHeads: clock, counting: connections), HTTPServerPipelineHandler(),
-      exchange)
+    try pipeline.addHandler(exchange)
   }
 
   /// The connection has become a stream: HTTP's handlers go.
@@ -98,8 +95,9 @@ package struct HTTPPipeline: Sendable {
     else { return }
     // It still decodes what it has, and an answer to that must not get into the stream.
     pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
-      remove(StreamUpgradeHandler.self)
+      // What this held back goes to the next, which throws it away.
       remove(HTTPServerPipelineHandler.self)
+      remove(StreamUpgradeHandler.self)
       remove(HTTPExchange.self)
       remove(HTTPResponseEncoder.self)
     }

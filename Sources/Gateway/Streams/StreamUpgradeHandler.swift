@@ -1,6 +1,7 @@
 /// Takes over a connection whose request opens a stream, whichever request of the connection it is,
-/// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
-/// follower stands first in the pipeline, and HTTP's handlers go.
+/// and leaves all others to HTTP. It stands behind `HTTPServerPipelineHandler`: no request comes
+/// here while an earlier one has no answer. After it took over, the follower stands first in the
+/// pipeline, and HTTP's handlers go.
 
 import AppStore
 import HTTPServing
@@ -10,16 +11,14 @@ import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 
-final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler {
+final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
-  typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let hub: StreamHub
   /// Of the request for a stream: what its answer says to a page.
   private var pageHeaders: [(name: String, value: String)] = []
-  private var responsesDue = 0
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
   /// Of a stream behind a door.
   private var translator: (any StreamTranslator)?
@@ -32,18 +31,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch (Self.unwrapInboundIn(data), taken) {
     case (.head(let head), nil):
-      // A stream behind a pipelined request would overtake its response.
-      if responsesDue == 0 { findDoor(for: head) }
-      if responsesDue == 0,
-        let request = StreamRequest(
-          head, isBehindDoor: translator != nil,
-          takesAnySecret: hub.settings.isAnonymousAllowed)
-      {
-        taken = (request, head)
-        return
-      }
-      responsesDue += 1
-      context.fireChannelRead(data)
+      findDoor(for: head)
+      let request = StreamRequest(
+        head, isBehindDoor: translator != nil, takesAnySecret: hub.settings.isAnonymousAllowed)
+      guard let request else { return context.fireChannelRead(data) }
+      taken = (request, head)
     case (_, nil): context.fireChannelRead(data)
     case (.end, let taken?) where !isTakenOver:
       isTakenOver = true
@@ -55,11 +47,6 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // In what stands behind the request for a stream.
     if !isTakenOver { context.fireErrorCaught(error) }
-  }
-
-  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = Self.unwrapOutboundIn(data) { responsesDue -= 1 }
-    context.write(data, promise: promise)
   }
 
   private func findDoor(for head: HTTPRequestHead) {
