@@ -70,15 +70,11 @@ package struct Gateway: Sendable {
   package func listen(
     _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws -> GatewayServer {
-    let users = parts.users
-    do {
-      return try await GatewayServer(
-        at: options.listen, on: loops, connectionsMax: options.connections.connectionsMax,
-        serving: HTTPPipeline(
-          table(parts), hub: users?.streams, counting: users?.connections, log: log))
-    } catch let error as IOError {
-      throw ListenError(address: options.listen, errorNumber: error.errnoCode)
-    }
+    let pipeline = HTTPPipeline(
+      table(parts), hub: parts.users?.streams, counting: parts.users?.connections, log: log)
+    return try await GatewayServer(
+      at: options.listen, on: loops, connectionsMax: options.connections.connectionsMax,
+      serving: pipeline)
   }
 
   /// Serves until its task is cancelled; then connections are ended in order.

@@ -7,18 +7,6 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-package struct HTTPExchangeRequest: Sendable {
-  package let head: HTTPRequestHead
-  /// All of it; of one beyond the bound some more bytes than that.
-  /// - Throws: where the connection ends, or is no HTTP any more, before the body is whole.
-  package let body: @Sendable () async throws -> ByteBuffer
-
-  package init(head: HTTPRequestHead, body: @escaping @Sendable () async throws -> ByteBuffer) {
-    self.head = head
-    self.body = body
-  }
-}
-
 package struct HTTPAnswer: Sendable {
   package var head: HTTPResponseHead
   package var body: ByteBuffer
@@ -33,13 +21,17 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   package typealias InboundIn = HTTPServerRequestPart
   package typealias OutboundOut = HTTPServerResponsePart
 
+  /// All of it; of one beyond the bound some more bytes than that. Throws where the connection
+  /// ends, or is no HTTP any more, before the body is whole.
+  package typealias Body = @Sendable () async throws -> ByteBuffer
   /// May be called on any thread while the event loop runs. What comes after the first is dropped.
   package typealias Reply = @Sendable (HTTPAnswer) -> Void
+  package typealias Responder = (HTTPRequestHead, _ body: @escaping Body, @escaping Reply) -> Void
 
   private let bodyBytesMax: Int
   private let isSingle: Bool
   private let refusal: HTTPAnswer
-  private let respond: (HTTPExchangeRequest, @escaping Reply) -> Void
+  private let respond: Responder
   private var context: ChannelHandlerContext?
   private var body: BodyReading?
   /// Of the last request, from one.
@@ -47,7 +39,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   /// The last request has no answer.
   private var isAnswering = false
   /// Comes up once the client has taken more of what it was answered before.
-  private var waiting: HTTPExchangeRequest?
+  private var waiting: (head: HTTPRequestHead, body: Body)?
   /// No further request is answered.
   private var isLast = false
   private var isInputClosed = false
@@ -58,7 +50,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   ///   - respond: called on the event loop; must not wait.
   package init(
     bodyBytesMax: Int = 0, isSingle: Bool = false, refusal: HTTPAnswer = .badRequest,
-    respond: @escaping (_ request: HTTPExchangeRequest, _ reply: @escaping Reply) -> Void
+    respond: @escaping Responder
   ) {
     self.bodyBytesMax = bodyBytesMax
     self.isSingle = isSingle
@@ -96,9 +88,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   }
 
   package func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable, let request = waiting {
+    if context.channel.isWritable, let (head, body) = waiting {
       waiting = nil
-      answer(request)
+      answer(head, body: body)
     }
     context.fireChannelWritabilityChanged()
   }
@@ -142,15 +134,15 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     isLast = isSingle || !head.isKeepAlive || Self.offersUpgrade(head)
     let loop = context.eventLoop
     let promise = loop.makePromise(of: ByteBuffer.self)
-    body = BodyReading(promise)
+    self.body = BodyReading(promise)
     let whole = promise.futureResult
     let bound = NIOLoopBound(self, eventLoop: loop)
     let isAwaited = head.headers[canonicalForm: "expect"].contains { $0 == "100-continue" }
-    let request = HTTPExchangeRequest(head: head) {
+    let body: Body = {
       if isAwaited { loop.execute { bound.value.askForBody() } }
       return try await whole.get()
     }
-    if context.channel.isWritable { answer(request) } else { waiting = request }
+    if context.channel.isWritable { answer(head, body: body) } else { waiting = (head, body) }
   }
 
   /// Where nobody takes the upgrade the decoder reads no further request.
@@ -165,10 +157,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
   }
 
-  private func answer(_ request: HTTPExchangeRequest) {
+  private func answer(_ head: HTTPRequestHead, body: @escaping Body) {
     guard let loop = context?.eventLoop else { return }
     let (bound, number) = (NIOLoopBound(self, eventLoop: loop), number)
-    respond(request) { answer in
+    respond(head, body) { answer in
       // Never within the read: each of many requests in a packet would be within the one before.
       loop.execute { bound.value.write(answer, to: number) }
     }

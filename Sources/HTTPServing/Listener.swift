@@ -55,7 +55,7 @@ final class Listener {
         channel.eventLoop.makeCompletedFuture {
           let listener = bound.value
           let exchange = HTTPExchange(isSingle: true, refusal: ServerResponse.notHTTP.answer()) {
-            listener.respond(to: $0.head, reply: $1)
+            listener.respond(to: $0, reply: $2)
           }
           try channel.pipeline.syncOperations.addHandlers(
             HeadLimit(of: exchange, bytesMax: listener.limits.headBytesMax), HTTPResponseEncoder(),

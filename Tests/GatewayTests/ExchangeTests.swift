@@ -18,11 +18,11 @@ import Testing
   private let asked = NIOLoopBoundBox<[String]>([], eventLoop: EmbeddedEventLoop())
 
   private func serve() throws {
-    let exchange = HTTPExchange { [asked] request, reply in
-      asked.value.append(request.head.uri)
-      let head = HTTPResponseHead(
+    let exchange = HTTPExchange { [asked] head, _, reply in
+      asked.value.append(head.uri)
+      let answer = HTTPResponseHead(
         version: .http1_1, status: .ok, headers: ["Content-Length": "0"])
-      for _ in 0..<2 { reply(HTTPAnswer(head: head)) }
+      for _ in 0..<2 { reply(HTTPAnswer(head: answer)) }
     }
     try channel.pipeline.syncOperations.addHandlers(
       HTTPResponseEncoder(), ByteToMessageHandler(HTTPRequestDecoder()),
@@ -146,7 +146,7 @@ import Testing
       let thread = pthread_self()
       let answered = Locked<String?>(nil)
       table.respond(
-        to: HTTPExchangeRequest(head: head) { ByteBuffer() },
+        to: Request(head) { ByteBuffer() },
         context: GatewayContext(of: EmbeddedChannel(), log: quietLog)
       ) { answer in
         if pthread_self() == thread { answered.withLock { $0 = String(buffer: answer.body) } }

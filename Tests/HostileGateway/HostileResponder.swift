@@ -46,7 +46,7 @@ final class HostileResponder: ChannelInboundHandler {
   }
 
   private func answer(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
-    let request = Request(HTTPExchangeRequest(head: head) { [body] in body })
+    let request = Request(head) { [body] in body }
     let answered = Locked<HTTPAnswer?>(nil)
     let done = DispatchSemaphore(value: 0)
     let origin = GatewayContext(of: context.channel, log: log)

@@ -55,9 +55,8 @@ package struct RouteTable: Sendable {
   /// What a connection does with a request. /livez is answered at once, also while every thread of
   /// the concurrency pool hangs.
   func respond(
-    to exchange: HTTPExchangeRequest, context: GatewayContext, reply: @escaping HTTPExchange.Reply
+    to request: Request, context: GatewayContext, reply: @escaping HTTPExchange.Reply
   ) {
-    let request = Request(exchange)
     if request.target == "/livez", request.method == .get, request.isHostClear {
       return reply(ServiceRoutes.alive.ready(for: request).http)
     }

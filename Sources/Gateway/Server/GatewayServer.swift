@@ -19,7 +19,7 @@ package struct GatewayServer: Sendable {
   private static let stopSecondsMax: Int64 = 5
 
   /// Listens.
-  /// - Throws: `IOError`.
+  /// - Throws: `ListenError`.
   package init(
     at address: ListenAddress, on loops: any EventLoopGroup, connectionsMax: Int,
     serving pipeline: HTTPPipeline
@@ -52,7 +52,8 @@ package struct GatewayServer: Sendable {
       }
     } catch {
       promise.succeed()
-      throw error
+      guard let error = error as? IOError else { throw error }
+      throw ListenError(address: address, errorNumber: error.errnoCode)
     }
   }
 

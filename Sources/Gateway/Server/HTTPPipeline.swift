@@ -46,7 +46,7 @@ package struct HTTPPipeline: Sendable {
   func install(on channel: any Channel) throws {
     let context = GatewayContext(of: channel, log: log)
     let exchange = HTTPExchange(bodyBytesMax: RouteTable.bodyBytesMax) { [table] in
-      table.respond(to: $0, context: context, reply: $1)
+      table.respond(to: Request($0, body: $1), context: context, reply: $2)
     }
     try install(on: channel, answering: exchange)
   }

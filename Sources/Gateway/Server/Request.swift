@@ -11,16 +11,15 @@ package struct Request: Sendable {
   let isHostClear: Bool
   /// A little more than the bound of one that is too large.
   /// - Throws: where it breaks off.
-  let body: @Sendable () async throws -> ByteBuffer
+  let body: HTTPExchange.Body
 
-  package init(head: HTTPRequest, body: @escaping @Sendable () async throws -> ByteBuffer) {
+  package init(head: HTTPRequest, body: @escaping HTTPExchange.Body) {
     self.head = head
     self.body = body
     isHostClear = true
   }
 
-  package init(_ request: HTTPExchangeRequest) {
-    let old = request.head
+  package init(_ old: HTTPRequestHead, body: @escaping HTTPExchange.Body) {
     // The decoder lets only tokens through; no route takes TRACE.
     let method = HTTPRequest.Method(old.method.rawValue) ?? .trace
     let hosts = old.headers["host"]
@@ -32,7 +31,7 @@ package struct Request: Sendable {
       method: method, scheme: "http", authority: hosts.first, path: Self.target(of: old.uri),
       headerFields: fields)
     isHostClear = hosts.count == 1 || hosts.isEmpty && old.version != .http1_1
-    body = request.body
+    self.body = body
   }
 
   var method: HTTPRequest.Method { head.method }
