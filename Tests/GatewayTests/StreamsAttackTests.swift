@@ -23,6 +23,19 @@ import Testing
     }
   }
 
+  @Test("a stream that is asked for behind a request opens once that is answered")
+  func behindRequest() async throws {
+    let packet = Array(("GET /plain HTTP/1.1\r\nHost: test\r\n\r\n" + events).utf8)
+    try await StreamsServer.run(StreamsMarket(count: 1)) { port, hub in
+      let client = try StreamsClient(port: port)
+      client.write(packet)
+      let text = try client.text(through: "snapshot")
+      #expect(text.matches(of: #/HTTP/1[.]1 200/#).count == 2, "\(text)")
+      #expect(text.contains("plainHTTP/1.1 200"), "\(text)")
+      #expect(hub.connections.open == 1)
+    }
+  }
+
   @Test("an upgrade that nobody takes is answered, and its connection ends")
   func otherUpgrade() async throws {
     try await StreamsServer.run(StreamsMarket(count: 1)) { port, _ in
