@@ -225,6 +225,9 @@ package enum GatewaySettings {
   package static let addressRequests = Setting.integer(
     "gateway.address_requests_per_second", default: 20, in: 0...100_000,
     help: "The same of one address, of its requests without a token. 0: no limit.")
+  package static let addressBytes = Setting.integer(
+    "gateway.address_bytes_per_second", default: 8 << 20, in: 0...1_000_000_000,
+    help: "Bytes per second that an address is sent without a token. 0: no limit.")
   package static let trustedProxies = Setting.addressRanges(
     "gateway.trusted_proxies", unset: "none",
     help: "Proxies whose X-Forwarded-For is used.")
@@ -238,7 +241,7 @@ package enum GatewaySettings {
   static let section = SettingSection(
     "gateway", listen, storeURL, storePasswordFile, anonymous, broker, brokerClock, commissionRate,
     commissionMin, sameDayFunds, webhookPrivateNetworks, connectionsMax, userRequests,
-    addressRequests, trustedProxies, origins, hosts)
+    addressRequests, addressBytes, trustedProxies, origins, hosts)
 }
 
 package enum ClockMode: String, Sendable, CaseIterable {

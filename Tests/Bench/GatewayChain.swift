@@ -89,7 +89,8 @@ private func startGateway(of day: SimulatedDay) throws -> ServerProcess {
     arguments: [
       "run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set",
       "gateway.store_url=\(day.storeURL)", "--set", "gateway.anonymous=true", "--set",
-      "gateway.address_requests_per_second=0", "--set", "log.level=warning",
+      "gateway.address_requests_per_second=0", "--set", "gateway.address_bytes_per_second=0",
+      "--set", "log.level=warning",
     ], port: port)
   let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
   let deadline = MonotonicClock.seconds() + 30

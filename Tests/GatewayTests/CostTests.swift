@@ -1,6 +1,7 @@
 import AppStore
 import HTTPTypes
 import Market
+import Platform
 import Testing
 
 @testable import Gateway
@@ -58,5 +59,111 @@ import Testing
     let verdict = limiter.request(from: 1, cost: 100, at: 1_000_000)
     #expect(!verdict.isAdmitted && verdict.waitMicroseconds == 3_000_000)
     #expect(limiter.request(from: 1, cost: 100, at: 4_000_000).isAdmitted)
+  }
+
+  @Test("an address is sent no more than its rate of bytes, and a user has none")
+  func bytes() {
+    let clock = Locked(Int64(0))
+    let control = AccessControl(
+      .init(anonymous: true, addressBytes: 1 << 20), directory: TokenDirectory(),
+      now: { clock.withLock { $0 } })
+    let request = AccessRequest(target: "/v1/market", peer: "192.0.2.1")
+    func status() -> Int {
+      guard case .refused(let problem) = control.admit(request).outcome else { return 200 }
+      return problem.status.code
+    }
+    // Four seconds' worth at once; what is beyond is waited for.
+    let verdict = control.admit(request)
+    control.finished(verdict, status: 200, bytes: 4 << 20)
+    #expect(status() == 200)
+    #expect((995...1_001).contains(control.draw(1 << 20, by: verdict.key)))
+    #expect(status() == 429)
+    clock.withLock { $0 = 1_000_000 }
+    #expect(status() == 200)
+    #expect(control.draw(1 << 30, by: .user(1)) == 0)
+  }
+}
+
+@Suite("what subscriptions cost", .serialized) struct StreamCostTests {
+  @Test("a subscription pays for its symbols, and what is not paid for is sent away with 1013")
+  func symbols() async throws {
+    let paid = Locked<[Int]>([])
+    var access = StreamsAccess()
+    access.isPaid = { cost, client in
+      paid.withLock { $0.append(cost) }
+      return client == .user(1) && cost <= 2
+    }
+    try await StreamsServer.run(
+      StreamsMarket(count: 200), isAnonymousAllowed: false, access: access,
+      body: { port, _ in
+        let client = try StreamsClient(port: port)
+        try client.upgrade(headers: ["Authorization: Bearer good"])
+        _ = try client.message("authenticated")
+        for count in [1, 100] {
+          client.send(StreamsFollower.subscription(prices: Array(0..<count)))
+          _ = try client.message("subscribed")
+          _ = try client.message("snapshot")
+        }
+        client.send(StreamsFollower.subscription(prices: Array(0..<150)))
+        #expect(try client.frame() == .close(code: 1013))
+      })
+    #expect(paid.withLock { $0 } == [2, 3])
+  }
+
+  @Test("without a token nothing is sent while the address has had its bytes")
+  func bytes() async throws {
+    let mayDraw = Locked(true)
+    var access = StreamsAccess()
+    access.waitMilliseconds = { _ in mayDraw.withLock { $0 } ? 0 : 300 }
+    let source = StreamsMarket(count: 1)
+    try await StreamsServer.run(
+      source, access: access,
+      body: { port, hub in
+        let client = try StreamsClient(port: port)
+        try client.upgrade()
+        client.send(StreamsFollower.subscription(prices: [0]))
+        _ = try client.message("snapshot")
+        mayDraw.withLock { $0 = false }
+        hub.receive(.update(source.commit(stocks: [0])))
+        _ = try client.message("stock-prices")
+        let start = MonotonicClock.milliseconds()
+        hub.receive(.update(source.commit(stocks: [0])))
+        hub.receive(.update(source.commit(stocks: [0])))
+        // The newest alone.
+        let message = try client.message("stock-prices")
+        #expect(MonotonicClock.milliseconds() - start >= 200)
+        #expect("\(message)".contains("4"), "\(message)")
+      })
+  }
+
+  @Test("a second resumption waits until all that the first missed is sent")
+  func resumptions() {
+    let source = StreamsMarket(count: 2)
+    for number in 1...3 {
+      _ = source.commit(messages: [StreamsMarket.candle(number % 2, number: number)])
+    }
+    var one = StreamsFollower(source)
+    one.send(StreamsFollower.subscription(candles: [0], after: (7, 1)))
+    one.send(StreamsFollower.subscription(candles: [1], after: (7, 1)))
+    one.send(#"{"action":"ping","id":1}"#)
+    let kinds = one.pull().map { output in
+      switch output {
+      case .subscribed: "subscribed"
+      case .log: "log"
+      case .pong: "pong"
+      default: "other"
+      }
+    }
+    #expect(kinds == ["other", "subscribed", "log", "subscribed", "pong", "log"])
+  }
+
+  @Test("a commit's messages are found alike, be they few or many", arguments: [5, 100])
+  func page(count: Int) {
+    let messages = (0..<count).map { StreamsMarket.candle($0 % 7, number: $0) }
+    var interests = LogInterests()
+    interests.add(
+      .named(PlaceSet([1, 3].map(SeriesPlace.init(index:)))), to: .candles(.minute1))
+    let found = LogPage(seq: 1, messages: messages).indices(for: interests)
+    #expect(found == (0..<count).filter { [1, 3].contains($0 % 7) })
   }
 }

@@ -49,7 +49,12 @@ struct StreamsFollower {
   /// Everything that is due.
   mutating func pull() -> [FollowerOutput] {
     var outputs: [FollowerOutput] = []
-    while let output = follower.next(in: market, now: now) { outputs.append(output) }
+    var before = 0
+    repeat {
+      before = outputs.count
+      while let output = follower.next(in: market, now: now) { outputs.append(output) }
+      perform(follower.handleWaiting(in: market, resolve: source.resolve))
+    } while outputs.count > before
     return outputs
   }
 

@@ -1,3 +1,4 @@
+import AppStore
 import Market
 import NIOConcurrencyHelpers
 
@@ -106,19 +107,29 @@ final class StreamsMarket: StreamSource {
 struct StreamsAccess: StreamAccess {
   var admit: @Sendable () -> StreamAdmittance = { .unlimited }
   var holdsStill: @Sendable () -> Bool = { true }
+  var isPaid: @Sendable (_ cost: Int, AccessKey) -> Bool = { _, _ in true }
+  var waitMilliseconds: @Sendable (_ bytes: Int) -> Int64 = { _ in 0 }
 
   func admittance(of peer: StreamPeer) -> StreamAdmittance { admit() }
 
   func isInForce(_ grant: StreamGrant) -> Bool { holdsStill() }
+
+  func client(at peer: StreamPeer) -> AccessKey { .address([]) }
+
+  func pay(_ cost: Int, by client: AccessKey) -> Bool { isPaid(cost, client) }
+
+  func draw(_ bytes: Int, by client: AccessKey) -> Int64 { waitMilliseconds(bytes) }
 
   func grant(
     for credential: StreamCredential, from peer: StreamPeer
   ) -> Result<StreamGrant, Problem> {
     switch credential {
     case .token("good"), .ticket("once"):
-      .success(StreamGrant(identity: "a", mayReadMarket: true))
-    case .token("own"): .success(StreamGrant(identity: "c", mayReadMarket: false, userID: 5))
-    case .token("poor"): .success(StreamGrant(identity: "b", mayReadMarket: false))
+      .success(StreamGrant(identity: "a", client: .user(1), mayReadMarket: true))
+    case .token("own"):
+      .success(StreamGrant(identity: "c", client: .user(5), mayReadMarket: false, userID: 5))
+    case .token("poor"):
+      .success(StreamGrant(identity: "b", client: .user(2), mayReadMarket: false))
     case .token("often"): .failure(.tooManyRequests(retryAfterSeconds: 3))
     default: .failure(.unauthenticated)
     }

@@ -29,6 +29,7 @@ struct CanaryGateway {
     settings["gateway.listen"] = "\"127.0.0.1:\(port)\""
     settings["gateway.store_url"] = "\"\(url)\""
     settings["gateway.address_requests_per_second"] = "0"
+    settings["gateway.address_bytes_per_second"] = "0"
     settings["log.level"] = "\"trace\""
     let program = URL(fileURLWithPath: binary).deletingLastPathComponent()
       .appendingPathComponent("candled-gateway").path

@@ -47,6 +47,7 @@ final class GatewayPair {
     settings["gateway.anonymous"] = "\(isAnonymous)"
     settings["gateway.broker_follows_daemon"] = "true"
     settings["gateway.address_requests_per_second"] = "0"
+    settings["gateway.address_bytes_per_second"] = "0"
     settings["gateway.user_requests_per_second"] = "0"
     for (name, value) in limits { settings[name] = value }
     self.day = day

@@ -36,6 +36,16 @@ extension AccessControl: StreamAccess {
     }
   }
 
+  package func client(at peer: StreamPeer) -> AccessKey {
+    let address = ClientAddress(
+      peer: peer.address, forwardedFor: peer.forwardedFor, trusting: options.trustedProxies)
+    return .address(address.bytes)
+  }
+
+  package func pay(_ cost: Int, by client: AccessKey) -> Bool {
+    take(cost, from: client).problem == nil
+  }
+
   package func isInForce(_ grant: StreamGrant) -> Bool {
     guard let id = Int64(grant.identity) else { return true }
     guard let identity = directory.identity(ofToken: id) else { return false }
@@ -47,7 +57,7 @@ extension StreamGrant {
   /// - Parameter anonymous: `gateway.anonymous`.
   fileprivate init(_ identity: Principal.Identity, anonymous: Bool) {
     self.init(
-      identity: String(identity.tokenID),
+      identity: String(identity.tokenID), client: .user(identity.userID),
       mayReadMarket: anonymous || identity.scopes.contains(.market),
       userID: identity.scopes.contains(.account) ? identity.userID : nil)
   }

@@ -58,17 +58,21 @@ package final class AccessControl: Sendable {
     /// A second; 0 is no limit.
     package var userRequests: Int
     package var addressRequests: Int
+    /// That it is sent without a token.
+    package var addressBytes: Int
     package var trustedProxies: [AddressRange]
     package var origins: [String]
     package var hosts: [String]
 
     package init(
       anonymous: Bool = false, userRequests: Int = 0, addressRequests: Int = 0,
+      addressBytes: Int = 0,
       trustedProxies: [AddressRange] = [], origins: [String] = [], hosts: [String] = []
     ) {
       self.anonymous = anonymous
       self.userRequests = userRequests
       self.addressRequests = addressRequests
+      self.addressBytes = addressBytes
       self.trustedProxies = trustedProxies
       self.origins = origins
       self.hosts = hosts
@@ -79,6 +83,7 @@ package final class AccessControl: Sendable {
         anonymous: settings[GatewaySettings.anonymous],
         userRequests: settings[GatewaySettings.userRequests],
         addressRequests: settings[GatewaySettings.addressRequests],
+        addressBytes: settings[GatewaySettings.addressBytes],
         trustedProxies: settings[GatewaySettings.trustedProxies],
         origins: settings[GatewaySettings.origins],
         hosts: settings[GatewaySettings.hosts])
@@ -159,11 +164,20 @@ package final class AccessControl: Sendable {
     return state.withLock { $0.buckets.take(cost, from: client, at: now) }
   }
 
-  /// To be called with each answer's status: failures cost more.
-  package func finished(_ verdict: AccessVerdict, status: Int) {
+  /// To be called with each answer's status, failures cost more, and its bytes.
+  package func finished(_ verdict: AccessVerdict, status: Int, bytes: Int = 0) {
+    draw(bytes, by: verdict.key)
     guard status == 401 || status == 404 else { return }
     let now = now()
     state.withLock { $0.buckets.charge(Self.failureCost, to: verdict.key, at: now) }
+  }
+
+  /// - Returns: for how many milliseconds the client may be sent nothing more.
+  @discardableResult
+  package func draw(_ bytes: Int, by client: AccessKey) -> Int64 {
+    guard bytes > 0, options.addressBytes > 0, case .address = client else { return 0 }
+    let now = now()
+    return state.withLock { ($0.buckets.draw(bytes, by: client, at: now) + 999) / 1_000 }
   }
 
   // MARK: Who

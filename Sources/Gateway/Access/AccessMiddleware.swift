@@ -25,7 +25,8 @@ package struct AccessMiddleware: Sendable {
     if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
       answer = Answer(problem, through: context.door)
     }
-    control.finished(verdict, status: answer.status.code)
+    let sent = request.method == .head ? 0 : answer.body.readableBytes
+    control.finished(verdict, status: answer.status.code, bytes: sent)
     answer.headers.append(contentsOf: verdict.fields)
     return answer
   }

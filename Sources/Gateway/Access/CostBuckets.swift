@@ -6,10 +6,15 @@ import AppStore
 struct CostBuckets: Sendable {
   private var users: RateLimiter<AccessKey>?
   private var addresses: RateLimiter<AccessKey>?
+  /// In units of `bytesOfUnit`.
+  private var bytes: RateLimiter<AccessKey>?
+  private static let bytesOfUnit = 1_024
 
   init(_ options: AccessControl.Options) {
     users = Self.limiter(options.userRequests)
     addresses = Self.limiter(options.addressRequests)
+    let rate = options.addressBytes
+    bytes = Self.limiter(rate > 0 ? max(rate / Self.bytesOfUnit, 1) : 0)
   }
 
   /// - Parameter ratePerSecond: 0: there is no limit.
@@ -26,7 +31,7 @@ struct CostBuckets: Sendable {
 
   /// - Parameter now: microseconds of a clock that never jumps.
   mutating func take(_ cost: Int, from client: AccessKey, at now: Int64) -> Payment {
-    let verdict: RateLimiter<AccessKey>.Verdict?
+    var verdict: RateLimiter<AccessKey>.Verdict?
     var payment = Payment()
     switch client {
     case .user:
@@ -35,6 +40,9 @@ struct CostBuckets: Sendable {
     case .address:
       verdict = addresses?.request(from: client, cost: cost, at: now)
       payment.headers = verdict.flatMap { addresses?.headers(of: $0) } ?? []
+      if verdict?.isAdmitted ?? true {
+        verdict = bytes?.request(from: client, cost: 0, at: now)
+      }
     }
     if let verdict, !verdict.isAdmitted {
       payment.problem = .tooManyRequests(
@@ -49,5 +57,15 @@ struct CostBuckets: Sendable {
     case .user: users?.charge(client, cost: cost, at: now)
     case .address: addresses?.charge(client, cost: cost, at: now)
     }
+  }
+
+  /// Of an address: what it was sent.
+  /// - Returns: microseconds until it may be sent more.
+  mutating func draw(_ count: Int, by client: AccessKey, at now: Int64) -> Int64 {
+    let units = (count + Self.bytesOfUnit - 1) / Self.bytesOfUnit
+    bytes?.charge(client, cost: units, at: now)
+    guard let verdict = bytes?.request(from: client, cost: 0, at: now), !verdict.isAdmitted
+    else { return 0 }
+    return verdict.waitMicroseconds
   }
 }

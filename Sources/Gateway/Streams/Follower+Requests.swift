@@ -21,7 +21,7 @@ extension Follower {
     _ message: ClientMessage, bytes: Int, now: Int64, in market: StreamMarket, resolve: Resolver
   ) -> [FollowerAction] {
     guard admit(now: now) else { return [] }
-    guard !access.isPending else {
+    guard !access.isPending, inbox.waiting.isEmpty, !mustWait(message) else {
       if !inbox.keep(message, bytes: bytes) { close(.tryAgainLater) }
       return []
     }
@@ -68,11 +68,16 @@ extension Follower {
     return actions + handleWaiting(in: market, resolve: resolve)
   }
 
-  private mutating func handleWaiting(
-    in market: StreamMarket, resolve: Resolver
-  ) -> [FollowerAction] {
+  /// One resumption at a time: the next waits until all that was missed is sent.
+  private func mustWait(_ message: ClientMessage) -> Bool {
+    guard case .subscribe(let request) = message, request.after != nil else { return false }
+    return jobs.contains { if case .replay = $0 { true } else { false } }
+  }
+
+  /// To be called when something that messages wait for may be over.
+  mutating func handleWaiting(in market: StreamMarket, resolve: Resolver) -> [FollowerAction] {
     var actions: [FollowerAction] = []
-    while !isClosed, !access.isPending, !inbox.waiting.isEmpty {
+    while !isClosed, !access.isPending, let first = inbox.waiting.first, !mustWait(first) {
       actions += handle(inbox.takeFirst(), in: market, resolve: resolve)
     }
     return actions

@@ -31,6 +31,8 @@ final class FollowerConnection: ChannelInboundHandler {
   private var isDraining = false
   private var isFinishing = false
   /// What waits while the channel is not writable.
+  /// Without a token: when more may be sent.
+  private var drawsAt: Int64 = 0
   private var unsentBytes = 0 {
     didSet { streams.connections.unsentChanged(by: unsentBytes - oldValue) }
   }
@@ -139,8 +141,17 @@ final class FollowerConnection: ChannelInboundHandler {
       if follower.admit(now: now) { follower.reply(.authenticated(id: nil)) }
       return
     }
+    let cost = message.cost
+    guard cost == 0 || streams.services.access.pay(cost, by: client) else {
+      return follower.close(.tryAgainLater)
+    }
     perform(
       follower.received(message, bytes: bytes, now: now, in: streams.market, resolve: resolver))
+  }
+
+  /// From whose bucket subscriptions take their cost.
+  private var client: AccessKey {
+    grant?.client ?? streams.services.access.client(at: opening.peer)
   }
 
   /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
@@ -312,10 +323,11 @@ final class FollowerConnection: ChannelInboundHandler {
     guard !isDraining, !isFinishing, let context else { return }
     isDraining = true
     repeat {
-      while isWritable || follower.isClosed, write(in: context, now: now) {}
+      while isWritable && now >= drawsAt || follower.isClosed, write(in: context, now: now) {}
       context.flush()
+      perform(follower.handleWaiting(in: streams.market, resolve: resolver))
       // Flushing may have made room.
-    } while isWritable && follower.hasMore(in: streams.market, now: now)
+    } while isWritable && now >= drawsAt && follower.hasMore(in: streams.market, now: now)
     isDraining = false
     unsentBytes = isWritable ? 0 : bufferedBytes
     if isWritable {
@@ -323,7 +335,7 @@ final class FollowerConnection: ChannelInboundHandler {
     } else {
       follower.blocked(bufferedBytes: unsentBytes, now: now)
     }
-    streams.setDeadline(follower.deadline, slot: slot)
+    streams.setDeadline(min(follower.deadline, drawsAt > now ? drawsAt : .max), slot: slot)
     if follower.isClosed { return finish() }
     if let number = follower.outbox.nextRead() { readOutbox(after: number) }
     let valued = follower.followsPortfolios ? grant?.userID : nil
@@ -341,13 +353,20 @@ final class FollowerConnection: ChannelInboundHandler {
     while buffer.readableBytes < StreamLimits.highWaterBytes {
       let isAlone = buffer.readableBytes == 0
       guard let output = follower.next(in: market, now: now, isAlone: isAlone) else {
-        if !isAlone { context.write(Self.wrapOutboundOut(buffer), promise: nil) }
+        if !isAlone { send(buffer, in: context, now: now) }
         return false
       }
       encode(output, to: &buffer)
     }
-    context.write(Self.wrapOutboundOut(buffer), promise: nil)
+    send(buffer, in: context, now: now)
     return true
+  }
+
+  private func send(_ buffer: ByteBuffer, in context: ChannelHandlerContext, now: Int64) {
+    if grant == nil {
+      drawsAt = now + streams.services.access.draw(buffer.readableBytes, by: client)
+    }
+    context.write(Self.wrapOutboundOut(buffer), promise: nil)
   }
 
   private func encode(_ output: FollowerOutput, to buffer: inout ByteBuffer) {

@@ -21,6 +21,8 @@ package struct StreamPeer: Sendable, Hashable {
 package struct StreamGrant: Sendable, Equatable {
   /// Connections of one identity are counted together.
   package let identity: String
+  /// From whose bucket subscriptions take their cost.
+  package let client: AccessKey
   package let mayReadMarket: Bool
   /// Whose notifications may be read; nil: nobody's.
   package var userID: Int64?
@@ -67,6 +69,14 @@ package protocol StreamAccess: Sendable {
   ) -> Result<StreamGrant, Problem>
   /// Whether what was granted holds still.
   func isInForce(_ grant: StreamGrant) -> Bool
+  /// Of a stream without a token.
+  func client(at peer: StreamPeer) -> AccessKey
+  /// Takes a subscription's cost from its client's bucket.
+  /// - Returns: whether it was in there.
+  func pay(_ cost: Int, by client: AccessKey) -> Bool
+  /// Counts bytes that are sent without a token.
+  /// - Returns: for how many milliseconds nothing more may be sent.
+  func draw(_ bytes: Int, by client: AccessKey) -> Int64
 }
 
 package struct StreamServices: Sendable {

@@ -100,6 +100,7 @@ final class GatewayStand {
         "--config", "/dev/stdin", "--set", "gateway.listen=127.0.0.1:\(port)",
         "--set", "gateway.user_requests_per_second=0",
         "--set", "gateway.address_requests_per_second=0",
+        "--set", "gateway.address_bytes_per_second=0",
       ] + settings.flatMap { ["--set", $0] },
       configuration: Self.configuration(database), environment: environment,
       isLoaded: try database.value("select exists (select from candled.quote)") == "t")
