@@ -33,10 +33,8 @@ package struct Commit: Sendable {
 
   /// Whether there is no row to write. The position alone is rarely worth a transaction: replaying
   /// entries that change nothing is free.
-  package var isEmpty: Bool { quotes.isEmpty && isEmptyButForQuotes }
-
-  package var isEmptyButForQuotes: Bool {
-    instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
+  package var isEmpty: Bool {
+    instruments.isEmpty && quotes.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
       && closedGaps.isEmpty && certificates.isEmpty && rejections.isEmpty && events.isEmpty
       && bars.isEmpty && reference.isEmpty
   }

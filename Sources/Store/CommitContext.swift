@@ -46,10 +46,9 @@ struct CommitStrategy {
 /// What a transaction has found out so far.
 struct CommitContext {
   let strategy: CommitStrategy
+  let origin: CommitOrigin
   /// The daemon's clock.
   let knownAt: Timestamp
-  /// Its rows come from no journal entry.
-  let isHistory: Bool
   var seq: Int64
   /// An xid8, as text.
   let transaction: String
@@ -62,15 +61,18 @@ struct CommitContext {
   /// How many certificates of a day do not balance, as stored.
   var residuals: [TradingDay: Int] = [:]
 
+  var isHistory: Bool { origin.isHistory }
+
   /// Some key may be stored already: equal rows must be told from different ones.
   var stagesCandles: Bool { strategy.stagesCandles || strategy.isolatesRows }
 
   init(
-    strategy: CommitStrategy, commit: SortedCommit, seq: Int64, transaction: String
+    strategy: CommitStrategy, origin: CommitOrigin, knownAt: Timestamp, seq: Int64,
+    transaction: String
   ) {
     self.strategy = strategy
-    knownAt = commit.base.knownAt
-    isHistory = commit.history != nil
+    self.origin = origin
+    self.knownAt = knownAt
     self.seq = seq
     self.transaction = transaction
   }
@@ -107,29 +109,13 @@ struct DayKey: Hashable, Comparable {
   }
 }
 
-/// A commit without duplicates: MERGE and ON CONFLICT refuse a batch that names a key twice. Of
-/// two rows with one key the later one counts. Sorting by id happens once ids are known.
-struct SortedCommit {
-  var base: Commit
-  /// Places in `base.quotes`: a row is a kilobyte, too much to copy a sweep of them about.
-  var quotesToWrite: [Int] = []
-  /// Set where the rows come from no journal entry of the daemon's: the position stays as it is.
-  var history: History?
+/// Where the rows of a commit come from.
+enum CommitOrigin {
+  case journal
+  /// No journal entry of the daemon's: the position stays as it is.
+  case history(HistoryCommit.Chunk?)
 
-  struct History {
-    var chunk: HistoryCommit.Chunk?
-  }
-
-  init(_ commit: Commit, history: History? = nil) {
-    self.history = history
-    base = commit
-    base.quotes = commit.quotes.lastOfEach(\.series)
-  }
-
-  /// Whether there is nothing to write.
-  var isEmpty: Bool {
-    quotesToWrite.isEmpty && base.isEmptyButForQuotes && !base.storesPosition
-  }
+  var isHistory: Bool { if case .history = self { true } else { false } }
 }
 
 extension Array {

@@ -42,8 +42,7 @@ package actor HistoryWriter {
     var rows = Commit(position: .start, knownAt: commit.knownAt)
     rows.bars = commit.bars
     rows.reference.factors = commit.factors
-    return try session.opened().store(
-      SortedCommit(rows, history: SortedCommit.History(chunk: commit.chunk)))
+    return try session.opened().store(rows, from: .history(commit.chunk))
   }
 
   /// Those of the chunks that are stored, by name.

@@ -15,43 +15,15 @@ struct QuoteTable: TableGroup {
   private static let mergeFew = Statement(
     name: "merge_few_quotes", sql: QuoteColumns.merge(limit: fewRows))
 
-  /// The places of the rows this session did not write itself, word for word. A sweep in which
-  /// nothing changed so opens no transaction: even one that merges nothing logs 230 bytes, for the
-  /// locks under which the staging tables are emptied. The fence guarantees that no other session
-  /// wrote.
-  func unstored(_ quotes: [QuoteRow]) -> [Int] {
-    quotes.indices.filter { !isStored(quotes[$0]) }
+  /// Where a row lies: it is a kilobyte, too much to copy a sweep of them about.
+  private struct QuotePlace {
+    var id: Int32
+    var index: Int
   }
 
-  private func isStored(_ row: borrowing QuoteRow) -> Bool {
-    guard let entry = session.registry.entries[row.series],
-      entry.id < session.written.count
-    else { return false }
-    let isRenamed = row.name != nil && row.name != entry.row.name
-    return !isRenamed && Self.isSame(session.written[Int(entry.id)], as: row)
-  }
-
-  private static func isSame(_ known: borrowing QuoteRow?, as row: borrowing QuoteRow) -> Bool {
-    switch known {
-    case .some(let known):
-      known.quote.secondOfDay == row.quote.secondOfDay && known.quote == row.quote
-        && known.forming == row.forming && known.bookState == row.bookState
-    case .none: false
-    }
-  }
-
-  func remember(_ commit: SortedCommit) {
-    let missing = Int(session.registry.idMax) + 1 - session.written.count
-    if missing > 0 { session.written.append(contentsOf: repeatElement(nil, count: missing)) }
-    for place in commit.quotesToWrite {
-      session.written[Int(id(of: commit.base.quotes[place]))] = commit.base.quotes[place]
-    }
-  }
-
-  func write(_ commit: SortedCommit, in context: inout CommitContext) throws(StoreError) {
-    let quotes = commit.base.quotes
-    let rowDescription = { (place: Int) in quotes[place].rowDescription }
-    try session.write(commit.quotesToWrite, in: &context, rowDescription: rowDescription) {
+  func write(_ quotes: [QuoteRow], in context: inout CommitContext) throws(StoreError) {
+    let rowDescription = { (place: QuotePlace) in quotes[place.index].rowDescription }
+    try session.write(places(of: quotes), in: &context, rowDescription: rowDescription) {
       (places, context) throws(StoreError) in
       // A second group of one transaction must not find the first one's rows.
       if context.strategy.isolatesRows {
@@ -64,19 +36,25 @@ struct QuoteTable: TableGroup {
     }
   }
 
-  private func id(of row: borrowing QuoteRow) -> Int32 {
-    id(of: row.quote.symbol, source: row.source)
+  /// In order of ids; of two rows of one instrument the later, for MERGE refuses a batch that names
+  /// a key twice.
+  private func places(of quotes: [QuoteRow]) -> [QuotePlace] {
+    let order = quotes.indices.map { index in
+      QuotePlace(
+        id: id(of: quotes[index].quote.symbol, source: quotes[index].source), index: index)
+    }
+    .sorted { ($0.id, $0.index) < ($1.id, $1.index) }
+    return order.indices.filter { $0 + 1 == order.count || order[$0].id != order[$0 + 1].id }
+      .map { order[$0] }
   }
 
-  private func stage(_ places: [Int], of quotes: [QuoteRow]) throws(StoreError) {
-    let order = places.map { (id: id(of: quotes[$0]), place: $0) }
-      .sorted { $0.id < $1.id }
+  private func stage(_ places: [QuotePlace], of quotes: [QuoteRow]) throws(StoreError) {
     // Sent while it is encoded: the server takes in one piece as the next is being made.
     try connection.beginCopy(
       "copy quote_stage from stdin (format binary)", context: CommitStep.commit)
     session.buffer.beginCopy()
-    for (id, place) in order {
-      session.buffer.quoteRow(quotes[place], id: id)
+    for place in places {
+      session.buffer.quoteRow(quotes[place.index], id: place.id)
       try connection.sendWhenLarge(&session.buffer, context: CommitStep.commit)
     }
     session.buffer.endCopy()

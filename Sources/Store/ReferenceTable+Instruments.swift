@@ -34,9 +34,9 @@ extension ReferenceTable {
   /// refused even so takes its rows with it.
   /// - Parameter commit: afterwards without the rows of series that could not be registered.
   func writeInstruments(
-    of commit: inout SortedCommit, in context: inout CommitContext
+    of commit: inout Commit, in context: inout CommitContext
   ) throws(StoreError) {
-    let (added, updated) = session.registry.differences(in: commit.base)
+    let (added, updated) = session.registry.differences(in: commit)
     guard context.strategy.isolatesRows else {
       try add(added, in: &context)
       return try update(updated, in: &context)
@@ -82,7 +82,7 @@ extension ReferenceTable {
   }
 
   private func leaveOut(
-    _ unknown: [InstrumentRegistry.Series: StoreError], of commit: inout SortedCommit,
+    _ unknown: [InstrumentRegistry.Series: StoreError], of commit: inout Commit,
     in context: inout CommitContext
   ) throws(StoreError) {
     func keep<Row>(
@@ -102,18 +102,17 @@ extension ReferenceTable {
       }
       return kept
     }
-    let quotes = commit.base.quotes
-    commit.quotesToWrite = try keep(commit.quotesToWrite) { quotes[$0].rowDescription }
-    commit.base.candles = try keep(commit.base.candles) { .init("candle", of: $0) }
-    commit.base.revisions = try keep(commit.base.revisions) { .init("revision", of: $0.candle) }
-    commit.base.gaps = try keep(commit.base.gaps, rowDescription: \.rowDescription)
-    commit.base.closedGaps = try keep(commit.base.closedGaps, rowDescription: \.rowDescription)
-    commit.base.certificates = try keep(commit.base.certificates, rowDescription: \.rowDescription)
-    commit.base.bars = try keep(commit.base.bars, rowDescription: \.rowDescription)
-    commit.base.reference.factors = try keep(
-      commit.base.reference.factors.flatMap(\.byInstrument), rowDescription: \.rowDescription)
-    commit.base.reference.instrumentMarks = try keep(
-      commit.base.reference.instrumentMarks, rowDescription: \.rowDescription)
+    commit.quotes = try keep(commit.quotes, rowDescription: \.rowDescription)
+    commit.candles = try keep(commit.candles) { .init("candle", of: $0) }
+    commit.revisions = try keep(commit.revisions) { .init("revision", of: $0.candle) }
+    commit.gaps = try keep(commit.gaps, rowDescription: \.rowDescription)
+    commit.closedGaps = try keep(commit.closedGaps, rowDescription: \.rowDescription)
+    commit.certificates = try keep(commit.certificates, rowDescription: \.rowDescription)
+    commit.bars = try keep(commit.bars, rowDescription: \.rowDescription)
+    commit.reference.factors = try keep(
+      commit.reference.factors.flatMap(\.byInstrument), rowDescription: \.rowDescription)
+    commit.reference.instrumentMarks = try keep(
+      commit.reference.instrumentMarks, rowDescription: \.rowDescription)
   }
 }
 

@@ -105,9 +105,8 @@ extension WriterSession {
 
   /// - Returns: whether it took effect; false when another writer was quicker.
   func writeChange(
-    _ sorted: SortedCommit, in context: CommitContext
+    _ commit: Commit, in context: CommitContext
   ) throws(StoreError) -> Bool {
-    let commit = sorted.base
     let notifies = context.strategy.notifies
     let certificates = context.keys.certificates.sorted()
     var parameters = WireParameters(
@@ -123,7 +122,7 @@ extension WriterSession {
     parameters.add { $0.jsonb(FeedEventText.array(context.corrected(commit.events))) }
     parameters.add { $0.text(notice(of: context)) }
     let statement: Statement
-    if sorted.history == nil {
+    if !context.isHistory {
       statement = notifies ? Self.writeChange : Self.writeQuietChange
       parameters.add { $0.int64(commit.position.sequence) }
       parameters.add { $0.bytes(commit.bookState) }

@@ -11,18 +11,16 @@ extension WriterSession {
 
   /// - Throws: `leaseLost`, `positionConflict`, `refused`, `transient`, `connectionLost`.
   func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
-    var sorted = SortedCommit(commit)
-    sorted.quotesToWrite = quotes.unstored(sorted.base.quotes)
-    return sorted.isEmpty ? CommitReceipt() : try store(sorted)
+    commit.isEmpty && !commit.storesPosition
+      ? CommitReceipt() : try store(commit, from: .journal)
   }
 
-  /// A commit of the journal or, beside it, of history.
-  func store(_ sorted: SortedCommit) throws(StoreError) -> CommitReceipt {
-    try ensurePartitions(for: sorted.base)
+  func store(_ commit: Commit, from origin: CommitOrigin) throws(StoreError) -> CommitReceipt {
+    try ensurePartitions(for: commit)
     var strategy = CommitStrategy(notifies: !notices.isMuted)
     for _ in 0..<Self.attemptsMax {
       do throws(StoreError) {
-        if let receipt = try attempt(sorted, by: strategy) {
+        if let receipt = try attempt(commit, from: origin, by: strategy) {
           return notices.recorded(in: receipt, by: strategy)
         }
       } catch {
@@ -37,32 +35,30 @@ extension WriterSession {
 
   /// nil when another writer took the seq meanwhile, or another daemon the lead.
   private func attempt(
-    _ commit: SortedCommit, by strategy: CommitStrategy
+    _ commit: Commit, from origin: CommitOrigin, by strategy: CommitStrategy
   ) throws(StoreError) -> CommitReceipt? {
     var commit = commit
-    var context = try begin(commit, by: strategy)
+    var context = try begin(commit, from: origin, by: strategy)
     let known = registry
     var stored = false
     defer { if !stored { registry = known } }
     try writeRows(&commit, in: &context)
-    try certificates.settle(commit.base, in: &context)
-    if let chunk = commit.history?.chunk { try reference.write(chunk, in: context) }
-    if context.receipt.rows == 0, !commit.base.storesPosition {
+    try certificates.settle(commit, in: &context)
+    if case .history(let chunk?) = origin { try reference.write(chunk, in: context) }
+    if context.receipt.rows == 0, !commit.storesPosition {
       // Committed rather than rolled back: only that empties the staging tables.
       try connection.execute("commit", context: CommitStep.commit)
       stored = true
-      quotes.remember(commit)
       return CommitReceipt()
     }
     try ranges.write(in: context)
-    if commit.history != nil { try takeSeq(in: &context) }
+    if origin.isHistory { try takeSeq(in: &context) }
     guard try writeChange(commit, in: context) else {
       rollBack()
       return nil
     }
     try end(commit, in: context)
     stored = true
-    quotes.remember(commit)
     context.receipt.seq = context.seq
     return context.receipt
   }
@@ -70,25 +66,25 @@ extension WriterSession {
   /// In the order of every commit. Afterwards the commit is without the rows of series that could
   /// not be registered.
   private func writeRows(
-    _ commit: inout SortedCommit, in context: inout CommitContext
+    _ commit: inout Commit, in context: inout CommitContext
   ) throws(StoreError) {
     try reference.writeInstruments(of: &commit, in: &context)
-    try certificates.findRepairedDays(commit.base, in: &context)
-    try quotes.write(commit, in: &context)
-    try candles.write(commit.base, in: &context)
-    let bars = try candles.divided(commit.base.bars)
+    try certificates.findRepairedDays(commit, in: &context)
+    try quotes.write(commit.quotes, in: &context)
+    try candles.write(commit, in: &context)
+    let bars = try candles.divided(commit.bars)
     try candles.writeBars(bars, in: &context)
-    try ledger.write(commit.base, in: &context)
+    try ledger.write(commit, in: &context)
     try repairs.write(bars, in: &context)
-    try repairs.markPermanentGaps(commit.base)
-    try reference.write(commit.base, in: &context)
+    try repairs.markPermanentGaps(commit)
+    try reference.write(commit, in: &context)
   }
 
-  private func end(_ commit: SortedCommit, in context: CommitContext) throws(StoreError) {
-    if commit.history == nil {
+  private func end(_ commit: Commit, in context: CommitContext) throws(StoreError) {
+    if !context.isHistory {
       pending = PendingCommit(
         transaction: context.transaction, backendProcess: connection.backendProcess,
-        position: commit.base.position, seq: context.seq)
+        position: commit.position, seq: context.seq)
     }
     do throws(StoreError) {
       try connection.execute("commit", context: CommitStep.end)
@@ -97,13 +93,13 @@ extension WriterSession {
       throw error
     }
     pending = nil
-    if commit.history == nil { position = commit.base.position }
+    if !context.isHistory { position = commit.position }
   }
 
   /// Opens the transaction and compares the stored position with the expected one; history has none
   /// to hold.
   private func begin(
-    _ commit: SortedCommit, by strategy: CommitStrategy
+    _ commit: Commit, from origin: CommitOrigin, by strategy: CommitStrategy
   ) throws(StoreError) -> CommitContext {
     let response = try connection.execute(
       """
@@ -124,10 +120,10 @@ extension WriterSession {
     let transaction = try row.text()
     let storedTerm = Int64(try row.text()) ?? -1
     // Only to spare the work: what decides is the lock the end of the commit takes.
-    if commit.history == nil, storedTerm != term {
+    if !origin.isHistory, storedTerm != term {
       throw .leaseLost(term, to: storedTerm, context: CommitStep.commit)
     }
-    let isFenced = commit.history != nil || storedPosition == position.sequence
+    let isFenced = origin.isHistory || storedPosition == position.sequence
     guard storedEpoch == epoch, isFenced, let lastSeq else {
       throw StoreError(
         .positionConflict,
@@ -135,10 +131,10 @@ extension WriterSession {
           + "\(position.sequence): another writer uses this database",
         context: CommitStep.commit)
     }
-    precondition(
-      commit.history != nil || commit.base.position >= position, "the journal only grows")
+    precondition(origin.isHistory || commit.position >= position, "the journal only grows")
     return CommitContext(
-      strategy: strategy, commit: commit, seq: lastSeq + 1, transaction: transaction)
+      strategy: strategy, origin: origin, knownAt: commit.knownAt, seq: lastSeq + 1,
+      transaction: transaction)
   }
 
   private func rollBack() {

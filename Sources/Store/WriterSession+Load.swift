@@ -44,7 +44,6 @@ extension WriterSession {
     try reference.read(into: &state)
     try connection.execute("commit", context: "load")
     position = stored
-    written = []
     return state
   }
 

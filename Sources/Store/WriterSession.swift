@@ -22,8 +22,6 @@ final class WriterSession {
   var pending: PendingCommit?
   /// How far apart two checks of a gap must be.
   let confirmSeconds: Int32
-  /// The quotes this session wrote, by instrument id; a kilobyte each.
-  var written: [QuoteRow?] = []
   var notices = Notices()
   /// Rows on their way; kept between commits for its memory.
   var buffer = WireBuffer(capacity: 256 * 1024)
