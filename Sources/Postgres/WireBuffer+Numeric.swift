@@ -80,3 +80,27 @@ extension WireBuffer {
     while count > digitsAt, memory[count - 1] == 0, memory[count - 2] == 0 { count -= 2 }
   }
 }
+
+// MARK: Text
+
+extension WireBuffer {
+  /// `price:volume price:volume …`, best level first, without the empty levels at the end. Here and
+  /// not beside the table, where each byte would be a call with its type looked up.
+  package mutating func book(_ book: borrowing Quote.Book) {
+    var levels = book.count
+    while levels > 0, book[levels - 1] == .empty { levels -= 1 }
+    let lengthAt = count
+    count += 4
+    for index in 0..<levels {
+      if index > 0 { store(UInt8(ascii: " ")) }
+      decimalText(book[index].price)
+      store(UInt8(ascii: ":"))
+      decimalText(book[index].volume)
+    }
+    patchLength(at: lengthAt)
+  }
+
+  private mutating func decimalText(_ value: ExactDecimal) {
+    count += value.write(to: UnsafeMutableRawBufferPointer(rebasing: memory[count...]))
+  }
+}

@@ -38,16 +38,15 @@ enum QuoteColumns {
 }
 
 extension WireBuffer {
-  mutating func quoteRow(_ row: QuoteRow, id: Int32) {
-    let quote = row.quote
+  mutating func quoteRow(_ row: borrowing QuoteRow, id: Int32) {
     beginRow(fields: Int16(QuoteColumns.staged.count))
-    timestamp(quote.at)
+    timestamp(row.quote.at)
     timestamp(row.receivedAt)
     if let forming = row.forming { timestamp(forming.openedAt) } else { null() }
     int32(id)
-    date(quote.tradingDay)
-    int16(Int16(quote.status.rawValue))
-    int16(Int16(quote.trading.rawValue))
+    date(row.quote.tradingDay)
+    int16(Int16(row.quote.status.rawValue))
+    int16(Int16(row.quote.trading.rawValue))
     if let forming = row.forming {
       int16(forming.flags.rawValue)
       int16(forming.source.rawValue)
@@ -55,12 +54,12 @@ extension WireBuffer {
       null()
       null()
     }
-    dayFields(quote)
+    dayFields(row.quote)
     formingFields(row.forming)
-    book(quote.bids)
-    book(quote.asks)
+    book(row.quote.bids)
+    book(row.quote.asks)
     bytes(row.bookState)
-    limits(quote.limits)
+    limits(row.quote.limits)
   }
 
   /// Stated that there are none: 0, which is no price.
@@ -78,7 +77,7 @@ extension WireBuffer {
     }
   }
 
-  private mutating func dayFields(_ quote: Quote) {
+  private mutating func dayFields(_ quote: borrowing Quote) {
     numeric(quote.open)
     numeric(quote.previousClose)
     numeric(quote.last)
@@ -108,26 +107,5 @@ extension WireBuffer {
     numeric(forming.close)
     numeric(forming.volume)
     optional(forming.turnover) { $0.numeric($1) }
-  }
-
-  /// `price:volume price:volume …`, best level first, without the empty levels at the end.
-  private mutating func book(_ book: Quote.Book) {
-    var levels = book.count
-    while levels > 0, book[levels - 1] == .empty { levels -= 1 }
-    let lengthAt = count
-    count += 4
-    for index in 0..<levels {
-      if index > 0 { byte(UInt8(ascii: " ")) }
-      decimalText(book[index].price)
-      byte(UInt8(ascii: ":"))
-      decimalText(book[index].volume)
-    }
-    patchLength(at: lengthAt)
-  }
-
-  private mutating func byte(_ byte: UInt8) { store(byte) }
-
-  private mutating func decimalText(_ value: ExactDecimal) {
-    count += value.write(to: UnsafeMutableRawBufferPointer(rebasing: memory[count...]))
   }
 }

@@ -54,7 +54,8 @@ struct QuoteTable: TableGroup {
       "copy quote_stage from stdin (format binary)", context: CommitStep.commit)
     session.buffer.beginCopy()
     for place in places {
-      session.buffer.quoteRow(quotes[place.index], id: place.id)
+      // A `let` or a subscript of the array would copy the row.
+      quotes.withUnsafeBufferPointer { session.buffer.quoteRow($0[place.index], id: place.id) }
       try connection.sendWhenLarge(&session.buffer, context: CommitStep.commit)
     }
     session.buffer.endCopy()
