@@ -31,22 +31,8 @@ extension WireBuffer {
   /// Writes the groups before the point and returns the weight of the first: -1 if there is none.
   private mutating func integerGroups(_ whole: UInt64) -> Int {
     if whole == 0 { return -1 }
-    if whole < 10_000 {
-      store(UInt16(truncatingIfNeeded: whole))
-      return 0
-    }
-    var power: UInt64 = 10_000
-    var weight = 1
-    while whole / power >= 10_000 {
-      power *= 10_000
-      weight += 1
-    }
-    var rest = whole
-    for _ in 0...weight {
-      store(UInt16(truncatingIfNeeded: rest / power))
-      rest %= power
-      power /= 10_000
-    }
+    let weight = integerGroups(whole / 10_000) + 1
+    store(UInt16(truncatingIfNeeded: whole % 10_000))
     return weight
   }
 
