@@ -3,6 +3,7 @@
 
 final class BareMerge {
   private let connection: BareConnection
+  let account: ProcessAccount
 
   private static let setup = """
     create table bare_quote (like quote including all) with (fillfactor = 50);
@@ -13,6 +14,7 @@ final class BareMerge {
   /// Connects and makes the tables.
   init(url: String) throws {
     connection = try BareConnection(url: url)
+    account = ProcessAccount(pid: try connection.firstRow("select pg_backend_pid()")[0])
     try connection.run(Self.setup)
     try connection.run("prepare bare_merge as " + mergeStatement())
   }
@@ -38,13 +40,10 @@ final class BareMerge {
   func encodedRows() throws -> [UInt8] { try connection.rows(of: "quote") }
 
   /// One transaction with all rows.
-  /// - Returns: how many milliseconds it took.
-  func store(_ rows: [UInt8]) throws -> Double {
-    let start = milliseconds()
+  func store(_ rows: [UInt8]) throws {
     try connection.run("begin")
     try connection.copy(rows, into: "bare_stage")
     try connection.run("execute bare_merge")
     try connection.run("commit")
-    return milliseconds() - start
   }
 }
