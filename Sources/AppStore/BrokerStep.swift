@@ -18,19 +18,15 @@ package struct BrokerStep: Sendable {
   package var notices: [TradingNotice] = []
   /// As they are after the step, each once.
   package var purchases: [Int64: PurchaseRow] = [:]
-  /// What decides fills, in order; the first of a day behind `day`.
-  package var inputs: [FillInputRow] = []
-  /// What inputs come to, of some of the instruments.
-  package var checkpoints: [CheckpointRow] = []
-  /// The first input that is in no checkpoint; nil: as before.
-  package var inputPlace: Int64?
-  /// Where open orders stand.
+  /// Where open orders stand, for who goes on with them: behind `day`.
+  package var places: [PlaceRow] = []
+  /// Where open orders stand, for who looks at them.
   package var progress: [Int64: OrderProgress] = [:]
-  /// A day that begins: inputs of earlier ones are of no use any more.
+  /// A day that begins: places of earlier ones are of no use any more.
   package var day: TradingDay?
 
-  /// Whether there is nothing that must be stored: that quotes were looked at is none.
-  package var isEmpty: Bool { inputs.isEmpty && booksNothing }
+  /// Whether there is nothing to store: that quotes were looked at is none.
+  package var isEmpty: Bool { places.isEmpty && progress.isEmpty && booksNothing }
 
   /// Whether all of it follows again from rows of the feed.
   package var booksNothing: Bool {
@@ -80,29 +76,16 @@ package struct OrderRow: Sendable {
   }
 }
 
-/// An input of the fill model, at its place.
-package struct FillInputRow: Sendable {
-  package var place: Int64
+/// Where the open orders of an account in an instrument stand.
+package struct PlaceRow: Sendable {
   package var symbol: Symbol
-  package var input: FillInput
+  package var accountID: Int64
+  /// `InstrumentTrading.takePlaces`.
+  package var body: [UInt8]
 
-  package init(place: Int64, symbol: Symbol, input: FillInput) {
-    self.place = place
+  package init(symbol: Symbol, accountID: Int64, body: [UInt8]) {
     self.symbol = symbol
-    self.input = input
-  }
-}
-
-/// What all inputs of an instrument up to a place come to.
-package struct CheckpointRow: Sendable {
-  package var symbol: Symbol
-  package var place: Int64
-  /// `InstrumentTrading.checkpoint`.
-  package var body: String
-
-  package init(symbol: Symbol, place: Int64, body: String) {
-    self.symbol = symbol
-    self.place = place
+    self.accountID = accountID
     self.body = body
   }
 }

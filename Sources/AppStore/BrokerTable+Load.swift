@@ -9,8 +9,6 @@ package struct BrokerCursor: Sendable, Hashable {
   package var day: TradingDay?
   package var newestOrder: Int64
   package var newestPurchase: Int64
-  /// The first input of fills that is in no checkpoint.
-  package var inputPlace: Int64
 }
 
 /// Whose an account is, and what is traded with it.
@@ -28,7 +26,7 @@ extension BrokerTable {
     sql: """
       select
         quote_sequence, trading_day, coalesce((select max(id) from paper_order), 0),
-        coalesce((select max(id) from queue_purchase), 0), input_place
+        coalesce((select max(id) from queue_purchase), 0)
       from broker_cursor
       """)
 
@@ -36,11 +34,10 @@ extension BrokerTable {
     let rows = try read(Self.readState) { (row) throws(StoreError) in
       BrokerCursor(
         quoteSequence: try row.int64(), day: try row.optionalDay(), newestOrder: try row.int64(),
-        newestPurchase: try row.int64(), inputPlace: try row.int64())
+        newestPurchase: try row.int64())
     }
     return rows.first
-      ?? BrokerCursor(
-        quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0, inputPlace: 0)
+      ?? BrokerCursor(quoteSequence: 0, day: nil, newestOrder: 0, newestPurchase: 0)
   }
 
   /// Open orders, and those that ended on the day.
@@ -121,46 +118,18 @@ extension BrokerTable {
     }
   }
 
-  private static let readInputs = Statement(
-    name: "read_fill_inputs",
+  private static let readPlaces = Statement(
+    name: "read_order_places",
     sql: """
-      select place, symbol, body
-      from fill_input
-      where place >= $1::bigint
-      order by place
-      limit 10000
+      select symbol, account_id, body
+      from order_place
+      order by symbol, account_id
       """)
 
-  /// Inputs of the day, in order, whether or not a checkpoint has them.
-  /// - Parameters:
-  ///   - first: the place of the first one.
-  ///   - beat: called behind each part of them.
-  package func inputs(
-    from first: Int64, beat: () throws(AppStoreError) -> Void, body: (FillInputRow) -> Void
-  ) throws(AppStoreError) {
-    var next = first
-    while true {
-      let rows = try read(Self.readInputs, with: [.int64(next)]) { (row) throws(StoreError) in
-        try row.fillInput()
-      }
-      for row in rows { body(row) }
-      guard let last = rows.last else { return }
-      try beat()
-      next = last.place + 1
-    }
-  }
-
-  private static let readCheckpoints = Statement(
-    name: "read_fill_checkpoints",
-    sql: """
-      select symbol, place, body
-      from fill_checkpoint
-      order by symbol
-      """)
-
-  package func checkpoints() throws(AppStoreError) -> [CheckpointRow] {
-    try read(Self.readCheckpoints) { (row) throws(StoreError) in
-      CheckpointRow(symbol: try row.symbol(), place: try row.int64(), body: try row.text())
+  /// Of the broker's day, each instrument's in the order of accounts.
+  package func places() throws(AppStoreError) -> [PlaceRow] {
+    try read(Self.readPlaces) { (row) throws(StoreError) in
+      PlaceRow(symbol: try row.symbol(), accountID: try row.int64(), body: try row.bytes())
     }
   }
 
@@ -210,13 +179,5 @@ extension BrokerTable {
   /// From now on commands are notified to this connection.
   package func listen() throws(AppStoreError) {
     try connection.execute("listen candled_app_command", context: Self.context)
-  }
-}
-
-extension PostgresRow {
-  fileprivate mutating func fillInput() throws(StoreError) -> FillInputRow {
-    let (place, symbol) = (try int64(), try symbol())
-    guard let input = FillInput(text: try text()) else { throw malformed() }
-    return FillInputRow(place: place, symbol: symbol, input: input)
   }
 }

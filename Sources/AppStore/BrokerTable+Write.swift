@@ -6,15 +6,14 @@ import Postgres
 extension BrokerTable {
   /// Inside of `step`, once.
   package func write(_ step: BrokerStep) throws(AppStoreError) {
-    if step.day != nil { try connection.execute(Self.emptyInputs, context: Self.context) }
+    if step.day != nil { try connection.execute(Self.emptyPlaces, context: Self.context) }
     try write(purchases: step.purchases)
     try write(orders: step.orders)
     try write(postings: step.postings)
     try write(actions: step.actions)
     try write(closed: step.closed)
     try write(fills: step.fills)
-    try write(inputs: step.inputs)
-    try write(checkpoints: step.checkpoints)
+    try write(places: step.places)
     try write(progress: step.progress)
     // They lock the outbox, for which alerts wait: nothing but the commit comes behind them.
     try write(events: step.events)
@@ -22,22 +21,25 @@ extension BrokerTable {
     try write(outcomes: step.outcomes)
   }
 
-  private static let emptyInputs = "delete from fill_input; delete from fill_checkpoint"
+  private static let emptyPlaces = "delete from order_place"
 
-  private static let checkpointRows = RowInsertion(
-    "upsert_fill_checkpoints", into: "fill_checkpoint", "symbol text, place bigint, body text",
-    key: "symbol", updating: ["place", "body"])
+  private static let placeRows = Statement(
+    name: "upsert_order_places",
+    sql: """
+      insert into order_place (symbol, account_id, body)
+      select symbol, account_id, body
+      from unnest($1::text[], $2::bigint[], $3::bytea[]) as added (symbol, account_id, body)
+      on conflict (symbol, account_id) do update set body = excluded.body
+      """)
 
-  private func write(checkpoints: [CheckpointRow]) throws(AppStoreError) {
-    try insert(Self.checkpointRows, checkpoints) { ["\($0.symbol)", "\($0.place)", $0.body] }
-  }
-
-  private static let inputRows = RowInsertion(
-    "insert_fill_inputs", into: "fill_input",
-    "place bigint, symbol text, body text")
-
-  private func write(inputs: [FillInputRow]) throws(AppStoreError) {
-    try insert(Self.inputRows, inputs) { ["\($0.place)", "\($0.symbol)", $0.input.text] }
+  private func write(places: [PlaceRow]) throws(AppStoreError) {
+    if places.isEmpty { return }
+    try write(
+      Self.placeRows,
+      with: [
+        .texts(places.map { "\($0.symbol)" }), .int64s(places.map(\.accountID)),
+        .array(places, type: .bytea) { $0.bytes($1.body) },
+      ])
   }
 
   private static let progressRows = RowInsertion(

@@ -18,8 +18,6 @@ package struct CursorMove: Sendable {
   package var quoteSequence: Int64?
   /// A day that begins.
   package var day: TradingDay?
-  /// The first input that is in no checkpoint.
-  package var inputPlace: Int64?
   /// Whether the step is on disk once it is stored. What only follows from rows of the feed need
   /// not be: after a crash of the server the cursor is where it was, and they are read again.
   package var isDurable = true
@@ -50,8 +48,7 @@ package struct BrokerTable: AppTable {
       update broker_cursor
       set
         quote_sequence = coalesce($2::bigint, quote_sequence),
-        trading_day = coalesce($3::date, trading_day),
-        input_place = coalesce($4::bigint, input_place)
+        trading_day = coalesce($3::date, trading_day)
       from lease
       returning (select coalesce(max(sequence), 0) from command)
       """)
@@ -69,10 +66,7 @@ package struct BrokerTable: AppTable {
     let begin = move.isDurable ? "begin" : "begin; set local synchronous_commit = off"
     return try connection.inTransaction(Self.context, begin: begin) { () throws(AppStoreError) in
       let newest = try numbers(
-        Self.begin,
-        with: [
-          .int64(term), .int64(move.quoteSequence), .day(move.day), .int64(move.inputPlace),
-        ])
+        Self.begin, with: [.int64(term), .int64(move.quoteSequence), .day(move.day)])
       guard let newest = newest.first else { throw .termIsOver(term) }
       return try body(newest)
     }

@@ -28,11 +28,11 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 9 then
+  if found > 10 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 9', found);
-  elsif found < 9 then
+      message = format('the database has candled_app schema version %s, newer than 10', found);
+  elsif found < 10 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
@@ -630,39 +630,25 @@ create table if not exists broker_cursor (
   is_only boolean primary key default true,
   quote_sequence bigint not null default 0,
   trading_day date,
-  input_place bigint not null default 0,
   constraint broker_cursor_is_one check (is_only)
 );
 comment on table broker_cursor is 'One row: how far the broker is in the feed.';
 comment on column broker_cursor.trading_day is 'The day that was begun last; null before the first.';
-comment on column broker_cursor.input_place is
-  'The first input of fills that is in no checkpoint.';
 insert into broker_cursor default values on conflict do nothing;
 
-create table if not exists fill_input (
-  place bigint primary key,
+-- Written with every row that moves an order, by one key; nothing else is indexed.
+create table if not exists order_place (
   symbol text not null,
-  body text not null,
-  constraint fill_input_is_short check (octet_length(body) between 1 and 2048)
-);
-comment on table fill_input is
-  'What decides fills on the broker''s day, in order: rows of the feed, orders, ends. Whoever leads '
-  'next goes on from it. Emptied when a day begins: a fill carries its own evidence.';
-comment on column fill_input.body is 'One line: a kind, and key=value of each field.';
-
-create table if not exists fill_checkpoint (
-  symbol text primary key,
-  place bigint not null,
-  body text not null,
-  constraint fill_checkpoint_is_some check (place > 0 and octet_length(body) > 0)
-);
--- Several kB each, and soon replaced: to compress them would cost more than to write them.
-alter table fill_checkpoint set (toast_tuple_target = 8160);
-comment on table fill_checkpoint is
-  'What the inputs of a symbol up to a place come to, so that a start reads only those behind it. '
-  'Emptied with them.';
-comment on column fill_checkpoint.place is 'Of fill_input: up to it all inputs of the symbol count.';
-comment on column fill_checkpoint.body is 'Lines: a kind, and key=value of each field.';
+  account_id bigint not null,
+  body bytea not null,
+  primary key (symbol, account_id)
+) with (fillfactor = 50);
+comment on table order_place is
+  'Where the open orders of an account in an instrument stand on the broker''s day, and as of which '
+  'row. Whoever leads next goes on from it. Emptied when a day begins: a fill carries its own '
+  'evidence.';
+comment on column order_place.account_id is '0: what is known of the instrument itself.';
+comment on column order_place.body is 'Of the gateway''s fill model: a format''s number, and integers.';
 
 create or replace view transaction_log as
 select
@@ -1529,8 +1515,7 @@ begin
   to candled_app;
   grant select, update on gateway_lease, broker_cursor to candled_app;
   grant usage, select on sequence broker_beat, webhooks_beat to candled_app;
-  grant select, insert, delete on fill_input to candled_app;
-  grant select, insert, update, delete on fill_checkpoint to candled_app;
+  grant select, insert, update, delete on order_place to candled_app;
   grant select, insert, update on order_progress to candled_app;
   grant select, insert, update on alert, notification to candled_app;
   grant select, update on alert_cursor to candled_app;
@@ -1541,11 +1526,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 9;
+where version < 10;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  9,
+  10,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -86,7 +86,7 @@ extension Broker {
     }
     apply(changes, to: &next)
     next.advance()
-    next.writeCheckpoints()
+    next.writePlaces()
     for complaint in next.complaints { log.error("\(complaint)") }
     next.complaints = []
     try store(next)
@@ -159,13 +159,13 @@ extension Broker {
     guard let session, let term = session.lease.term else { return }
     var step = next.step
     next.step = BrokerStep()
-    if step.isEmpty, step.progress.isEmpty {
+    if step.isEmpty {
       state = next
       return
     }
     var move = CursorMove()
     (move.quoteSequence, move.day) = (next.feed.sequence, step.day)
-    (move.inputPlace, move.isDurable) = (step.inputPlace, !step.booksNothing)
+    move.isDurable = !step.booksNothing
     let begun = ContinuousClock.now
     try session.table.step(term: term, move: move) { (sequence) throws(AppStoreError) in
       for index in step.outcomes.indices {

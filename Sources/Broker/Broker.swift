@@ -230,7 +230,6 @@ package final class Broker {
       from: session.table, at: now, calendar: calendar, schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
     state?.rules.sameDayFunds = options.sameDayFunds
-    state?.uncovered.inputsMax = options.uncoveredInputsMax
     watched = state?.watched ?? []
     return true
   }

@@ -21,10 +21,6 @@ package struct BrokerOptions: Sendable {
   package var schedule = FeeSchedule.standard
   /// Funds that may be sold on the day of their purchase, beside those that are listed.
   package var sameDayFunds: Set<Symbol> = []
-  /// So many inputs of the fill model may be in no checkpoint before the oldest are put into one: a
-  /// few sweeps of 1,000 instruments.
-  package var uncoveredInputsMax = BrokerOptions.uncoveredInputsMax
-  package static let uncoveredInputsMax: Int64 = 4_096
 
   package init(url: String, holder: String, clock: (@Sendable () -> Timestamp)? = nil) {
     self.url = url

@@ -270,7 +270,7 @@ extension BrokerState {
     row.queuePurchaseID = purchase
     orders[order.id] = PaperOrder(row: row)
     record(placed.accepted, as: order.kind.isStop ? .held : .accepted, event: .accepted)
-    apply(.entry(placed.resting), to: order.symbol)
+    enter(placed.resting)
   }
 
   /// An open order of the account.

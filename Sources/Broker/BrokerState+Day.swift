@@ -94,8 +94,7 @@ extension BrokerState {
     day = next
     step.day = next
     rules.triesFailedActions = true
-    step.inputs = []
-    (newest.place, instruments, fills, uncovered.places) = (0, [:], [:], [:])
+    (instruments, fills, touched) = ([:], [:], [])
     if isAgain {
       for account in Array(ledgers.keys) { ledgers[account]?.reopen(next) }
     } else {
@@ -144,12 +143,10 @@ extension BrokerState {
       quantity: placed.quantity, limit: placed.limit, stop: isLimit ? nil : placed.stop,
       origin: placed.origin)
     record(accepted, as: state, event: nil)
-    apply(
-      .entry(
-        RestingOrder(
-          sent, quantity: rest,
-          acceptance: Acceptance(entersAt: entry, worstPrice: accepted.order.worstPrice), on: day,
-          band: nil, isReleased: isReached)),
-      to: placed.symbol)
+    enter(
+      RestingOrder(
+        sent, quantity: rest,
+        acceptance: Acceptance(entersAt: entry, worstPrice: accepted.order.worstPrice), on: day,
+        band: nil, isReleased: isReached))
   }
 }

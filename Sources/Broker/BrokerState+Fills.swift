@@ -83,7 +83,7 @@ extension BrokerState {
   mutating func withdraw(_ id: Int64, as state: OrderState) {
     guard let order = orders[id]?.placed else { return }
     if instruments[order.symbol]?.isActive(order) == true {
-      apply(.end(order: id, account: order.account), to: order.symbol)
+      takeOut(order)
     }
     finish(id, as: state)
   }
@@ -105,7 +105,7 @@ extension BrokerState {
       }
       if trading.isActive(order) {
         guard canCancel(order) else { continue }
-        apply(.end(order: id, account: order.account), to: order.symbol)
+        takeOut(order)
       }
       if instruments[order.symbol]?.isPending(order) == false { finish(id, as: .cancelled) }
     }
@@ -132,12 +132,12 @@ extension BrokerState {
     let isContradicted = isPaused && instruments[symbol]?.continues(snapshot) == false
     let isCorrected = isCorrected || isContradicted
     if isCorrected, let first = instruments[symbol]?.firstContradicted(by: snapshot) {
-      apply(.withdrawal(from: first), to: symbol)
+      trade(symbol) { $0.withdraw(from: first) }
     }
     if isRepetition(row.market, of: symbol), !isCorrected { return }
-    end(symbol, beyond: row.market.band)
+    if instruments[symbol]?.last?.band != row.market.band { end(symbol, beyond: row.market.band) }
     if instruments[symbol]?.continues(snapshot) ?? true {
-      apply(.row(row.market), to: symbol)
+      trade(symbol) { $0.accept(row.market) }
       fire(on: row)
     }
     settle(symbol)
@@ -177,21 +177,13 @@ extension BrokerState {
     guard let trading = instruments[certified.symbol], !trading.isSettled,
       let last = trading.last?.snapshot, let volume = certified.volume, last.volume <= volume
     else { return }
-    apply(.certificate, to: certified.symbol)
+    trade(certified.symbol) { $0.confirm() }
     settle(certified.symbol)
   }
 
-  /// What rests behind a row: cancellations that waited for it, and where orders stand.
+  /// What waited for a row: cancellations.
   private mutating func settle(_ symbol: Symbol) {
-    close(closing.intersection(openOrders[symbol] ?? []))
-    guard let trading = instruments[symbol] else { return }
-    for id in openOrders[symbol] ?? [] {
-      guard let order = orders[id], let progress = trading.progress(of: order.placed),
-        progress != order.row.progress
-      else { continue }
-      orders[id]?.row.progress = progress
-      step.progress[id] = progress
-    }
+    if !closing.isEmpty { close(closing.intersection(openOrders[symbol] ?? [])) }
   }
 
   /// Orders what the row and the one before it release, in the order of the purchases.

@@ -31,11 +31,8 @@ extension BrokerState {
     }
     for row in try table.purchases() { purchases[row.purchase.id] = row }
     try beat()
-    try loadInstruments(from: table, firstInput: cursor.inputPlace, beat: beat)
+    loadPlaces(try table.places())
     try beat()
-    for symbol in openOrders.keys where instruments[symbol]?.isUnseen == true {
-      feed.recheck(symbol)
-    }
     for (id, order) in orders where order.row.ledger.isOpen {
       orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)
     }
@@ -45,32 +42,21 @@ extension BrokerState {
     countPlaced()
   }
 
-  /// Checkpoints, and the inputs behind them: what followed is in the ledger.
-  /// - Parameter place: of the first input that is in no checkpoint.
-  private mutating func loadInstruments(
-    from table: BrokerTable, firstInput place: Int64, beat: () throws(AppStoreError) -> Void
-  ) throws(AppStoreError) {
-    let checkpoints = try table.checkpoints()
-    for row in checkpoints {
-      instruments[row.symbol] = Instrument.classify(row.symbol).flatMap {
-        InstrumentTrading($0, checkpoint: row.body)
+  /// What followed is in the ledger. An order whose place cannot be read waits for the end of its
+  /// day.
+  private mutating func loadPlaces(_ rows: [PlaceRow]) {
+    for row in rows {
+      var isRead = false
+      trade(row.symbol) { trading in
+        isRead = trading.restore(row.body, of: row.accountID)
+        return []
       }
+      feed.recheck(row.symbol)
+      if isRead { continue }
+      complaints.append(
+        "orders of account \(row.accountID) in \(row.symbol) wait: their places cannot be read")
     }
-    var covered: [Symbol: Int64] = [:]
-    if instruments.count == checkpoints.count {
-      for row in checkpoints { covered[row.symbol] = row.place }
-      newest.place = covered.values.max() ?? 0
-    } else {
-      // Of another version: all of the day is still there.
-      instruments = [:]
-    }
-    try table.inputs(from: covered.isEmpty ? 0 : place, beat: beat) { row in
-      newest.place = max(newest.place, row.place)
-      guard row.place > covered[row.symbol, default: 0],
-        instruments.apply(row.input, to: row.symbol) != nil
-      else { return }
-      uncovered.add(row.place, of: row.symbol)
-    }
+    touched = []
   }
 
   /// Adds the accounts that are not known yet.
@@ -87,44 +73,5 @@ extension BrokerState {
       ledgers[id] = ledger
     }
     settle()
-  }
-}
-
-// MARK: - Checkpoints
-
-/// Inputs of the fill model that a start has to read: they are in no checkpoint.
-struct UncoveredInputs: Sendable {
-  /// The place of each instrument's first input that is in no checkpoint.
-  var places: [Symbol: Int64] = [:]
-  /// So many may be behind the oldest before that is put into one.
-  var inputsMax = BrokerOptions.uncoveredInputsMax
-
-  mutating func add(_ place: Int64, of symbol: Symbol) {
-    if places[symbol] == nil { places[symbol] = place }
-  }
-
-  /// The instruments whose inputs have waited the longest, if that is long enough.
-  func due(behind newest: Int64, limit: Int) -> [Symbol] {
-    places.filter { newest - $0.value >= inputsMax }.sorted { $0.value < $1.value }
-      .prefix(limit).map(\.key)
-  }
-}
-
-/// How much a start reads: the inputs of a day are many, what they come to is little.
-extension BrokerState {
-  /// Of a step: a part of its inputs, so that no step writes the checkpoints of a whole market.
-  private static let inputsPerCheckpoint = 32
-  private static let checkpointsMin = 16
-
-  mutating func writeCheckpoints() {
-    if step.inputs.isEmpty { return }
-    let count = max(step.inputs.count / Self.inputsPerCheckpoint, Self.checkpointsMin)
-    for symbol in uncovered.due(behind: newest.place, limit: count) {
-      guard let trading = instruments[symbol] else { continue }
-      step.checkpoints.append(
-        CheckpointRow(symbol: symbol, place: newest.place, body: trading.checkpoint))
-      uncovered.places[symbol] = nil
-    }
-    step.inputPlace = uncovered.places.values.min() ?? newest.place + 1
   }
 }

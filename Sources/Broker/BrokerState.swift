@@ -17,7 +17,8 @@ struct BrokerState: Sendable {
   var fills: [FillKey: Posting] = [:]
   var instruments: [Symbol: InstrumentTrading] = [:]
   var purchases = PurchaseSet()
-  var uncovered = UncoveredInputs()
+  /// Instruments in which orders have moved since places were written.
+  var touched: Set<Symbol> = []
   var newest = Numbers()
   var feed = FeedPlace()
   var clock: Clock
@@ -29,8 +30,6 @@ struct BrokerState: Sendable {
   struct Numbers: Sendable {
     var order: Int64 = 0
     var purchase: Int64 = 0
-    /// The place of the day's newest input of fills.
-    var place: Int64 = 0
     /// How many orders of the day each user has, with those that lived on from the day before.
     var placed: [Int64: Int] = [:]
   }
@@ -185,25 +184,47 @@ extension BrokerState {
     notify(row, order: order)
   }
 
-  /// Gives an input to an instrument, and books what follows.
-  mutating func apply(_ input: FillInput, to symbol: Symbol) {
-    guard let events = instruments.apply(input, to: symbol) else { return }
-    newest.place += 1
-    uncovered.add(newest.place, of: symbol)
-    step.inputs.append(FillInputRow(place: newest.place, symbol: symbol, input: input))
+  /// Changes what an instrument's orders are, and books what follows. A symbol of no instrument has
+  /// none.
+  mutating func trade(_ symbol: Symbol, _ change: (inout InstrumentTrading) -> [FillEvent]) {
+    if instruments.index(forKey: symbol) == nil {
+      instruments[symbol] = Instrument.classify(symbol).map { InstrumentTrading($0) }
+    }
+    guard let index = instruments.index(forKey: symbol) else { return }
+    let events = change(&instruments.values[index])
+    if instruments.values[index].isMoved { touched.insert(symbol) }
     for event in events { book(event) }
   }
-}
 
-extension Dictionary where Key == Symbol, Value == InstrumentTrading {
-  /// - Returns: what follows of an input; nil: the symbol is no instrument.
-  mutating func apply(_ input: FillInput, to symbol: Symbol) -> [FillEvent]? {
-    guard
-      var trading = removeValue(forKey: symbol)
-        ?? Instrument.classify(symbol).map({ InstrumentTrading($0) })
-    else { return nil }
-    let events = trading.apply(input)
-    self[symbol] = trading
-    return events
+  mutating func enter(_ order: RestingOrder) {
+    trade(order.order.symbol) { trading in
+      trading.enter(order)
+      return []
+    }
+  }
+
+  mutating func takeOut(_ order: Order) {
+    trade(order.symbol) { trading in
+      trading.cancel(order.id, of: order.account)
+      return []
+    }
+  }
+
+  /// Where orders stand that have moved in the step.
+  mutating func writePlaces() {
+    for symbol in touched.sorted() {
+      guard let index = instruments.index(forKey: symbol) else { continue }
+      let places = instruments.values[index].takePlaces()
+      step.places += places.map { PlaceRow(symbol: symbol, accountID: $0.account, body: $0.body) }
+      for id in openOrders[symbol] ?? [] {
+        guard let order = orders[id],
+          let progress = instruments.values[index].progress(of: order.placed),
+          progress != order.row.progress
+        else { continue }
+        orders[id]?.row.progress = progress
+        step.progress[id] = progress
+      }
+    }
+    touched = []
   }
 }

@@ -11,8 +11,6 @@ package struct LedgerReplay {
 
   /// Differences that are told; what follows from one is often the next.
   package static let differencesMax = 100
-  /// Between two parts of a day's inputs.
-  private static let computingSecondsMax = 600
 
   package init(_ connection: AppConnection) {
     self.connection = connection
@@ -40,11 +38,6 @@ package struct LedgerReplay {
       replay.require(booked)
       differences += replay.differences
       if differences.count >= Self.differencesMax { break }
-    }
-    let table = BrokerTable(connection)
-    differences += try connection.inSnapshot(idleSeconds: Self.computingSecondsMax) {
-      () throws(AppStoreError) in
-      try table.checkpointDifferences()
     }
     return Array(differences.prefix(Self.differencesMax))
   }

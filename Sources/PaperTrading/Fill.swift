@@ -6,8 +6,6 @@ import Market
 /// row that is taken out later reverses what was booked by it.
 package struct Fill: Sendable, Hashable {
   package let order: Int64
-  /// The number among its order's fills: 1, 2, …; none is used again.
-  package let sequence: Int32
   package let symbol: Symbol
   package let side: Side
   package let quantity: ExactDecimal

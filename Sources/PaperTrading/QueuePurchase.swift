@@ -90,30 +90,18 @@ package struct SealWatch: Sendable, Hashable {
   package private(set) var sealedSince: Int32?
   /// Whether an earlier seal of the day was opened.
   package private(set) var hasOpened = false
-  private var wasSealed = false
+  private(set) var wasSealed = false
   /// Rows in a row that show the same, up to `rowsMin`.
-  private var rows = 0
+  private(set) var rows = 0
 
   private static let rowsMin = 2
 
   package init() {}
 
-  /// As a checkpoint has it.
-  var words: [String] {
-    var words = ["opened=\(hasOpened)", "sealed=\(wasSealed)", "rows=\(rows)"]
-    if let day { words.append("day=\(day)") }
-    if let sealedSince { words.append("since=\(sealedSince)") }
-    return words
-  }
-
-  init?(_ values: WordValues) {
-    guard let opened = values["opened"].flatMap({ Bool(String($0)) }),
-      let sealed = values["sealed"].flatMap({ Bool(String($0)) }),
-      let rows: Int = values.integer("rows")
-    else { return nil }
-    day = values["day"].flatMap { TradingDay($0) }
-    sealedSince = values.integer("since")
-    (hasOpened, wasSealed, self.rows) = (opened, sealed, rows)
+  /// As it was stored.
+  init(day: TradingDay?, sealedSince: Int32?, hasOpened: Bool, wasSealed: Bool, rows: Int) {
+    (self.day, self.sealedSince) = (day, sealedSince)
+    (self.hasOpened, self.wasSealed, self.rows) = (hasOpened, wasSealed, rows)
   }
 
   package var isSealed: Bool { sealedSince != nil }

@@ -13,9 +13,9 @@ struct VerifyCommand: ParsableCommand {
     discussion: Help.discussion(
       """
       Deposits are derived from their commands, fills from the evidence that each carries, \
-      dividends and bonuses from what was held, fees and balances from all of these, and \
-      checkpoints of the fill model from its inputs. Prints one line per difference and exits 65 \
-      if there is one. It reads everything that was ever booked, and changes nothing.
+      dividends and bonuses from what was held, fees and balances from all of these. Prints one \
+      line per difference and exits 65 if there is one. It reads everything that was ever booked, \
+      and changes nothing.
       """,
       examples: ["candled-gateway verify && echo sound": "in a script"]))
 

@@ -192,7 +192,10 @@ import Testing
     for quantity in [300, 300, 200] { try arm(exchange, Int64(quantity)) }
     try await row(exchange, 1)
     exchange.kill()
+    // What one row alone has shown is not known any more.
     try await row(exchange, 2)
+    #expect(try orders(exchange) == [])
+    try await row(exchange, 3)
     let found = try purchases(exchange)
     #expect(found[0] == "1 ordered" && found[2] == "3 ordered", "\(found)")
     #expect(found[1].hasPrefix("2 rejected funds: "), "\(found)")
@@ -263,19 +266,21 @@ import Testing
     try exchange.look()
   }
 
-  @Test func `a broker that is killed at random orders what one that lives does`() async throws {
+  @Test func `a broker that is killed at random orders each purchase once at most`() async throws {
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
-    var found: [[String]] = []
     for killing in [false, true] {
       let exchange = try await open(yuan: 30_000)
       try await trade(exchange, seed: seed, killing: killing)
-      let changes = "select changed_at::text from candled_app.queue_purchase order by id"
-      found.append(
-        try purchases(exchange) + lines(exchange, changes) + orders(exchange) + exchange.fills())
-      #expect(try !exchange.fills().isEmpty, "seed \(seed)")
+      let twice = """
+        select queue_purchase_id::text
+        from candled_app.paper_order
+        group by queue_purchase_id
+        having count(*) > 1
+        """
+      #expect(try lines(exchange, twice) == [], "seed \(seed)")
+      #expect(try !orders(exchange).isEmpty, "seed \(seed)")
       try expectSound(exchange)
     }
-    #expect(found[0] == found[1], "seed \(seed)")
   }
 
   /// The purchase would be ordered at the second row of a seal that is three seconds old.

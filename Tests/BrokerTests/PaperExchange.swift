@@ -47,7 +47,6 @@ final class PaperExchange {
       clock.withLock { $0 }
     }
     options.counter = { counter.withLock { $0 } ?? clock.withLock { $0 }.microseconds }
-    options.uncoveredInputsMax = 16
     options.schedule = schedule
     options.sameDayFunds = sameDayFunds
     return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -38,7 +38,7 @@ import Testing
   private func outcome(
     of order: RestingOrder, _ rows: [Snapshot]
   ) throws -> (filled: Int, reasons: [String]) {
-    var account = AccountOrders(try #require(Instrument.classify(order.order.symbol)))
+    var account = InstrumentTrading(try #require(Instrument.classify(order.order.symbol)))
     account.enter(order)
     var (filled, reasons) = (0, [String]())
     for event in rows.flatMap({ account.accept($0) }) + account.confirm() {

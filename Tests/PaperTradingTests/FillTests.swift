@@ -27,8 +27,8 @@ import Testing
       asks: Self.levels(asks))
   }
 
-  private func account() throws -> AccountOrders {
-    AccountOrders(try #require(Symbol("sz000001").flatMap(Instrument.classify)))
+  private func account() throws -> InstrumentTrading {
+    InstrumentTrading(try #require(Symbol("sz000001").flatMap(Instrument.classify)))
   }
 
   private func order(
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// Whether the row leads to nothing.
-  private func isQuiet(_ account: inout AccountOrders, _ row: Snapshot) -> Bool {
+  private func isQuiet(_ account: inout InstrumentTrading, _ row: Snapshot) -> Bool {
     account.accept(row).isEmpty
   }
 
@@ -84,14 +84,14 @@ import Testing
     _ = account.accept(row(2, volume: 1300, bids: [(1100, 1000)]))
     let booked = account.accept(row(3, volume: 1400, bids: [(1100, 1000)]))
     #expect(quantities(booked, booked: true) == [200])
-    let changes = account.withdraw(row: 2)
-    let events = try #require(changes)
+    let events = account.withdraw(from: 2)
     let reversed = events.compactMap { if case .reversed(let fill) = $0 { fill } else { nil } }
     #expect(reversed.map(\.quantity.units) == [200])
     // From the first row to the third 1,300 traded all the same.
-    #expect(quantities(events, booked: false) == [300])
-    let unknown = account.withdraw(row: 77)
-    #expect(unknown == nil)
+    let again = account.accept(row(3, volume: 1400, bids: [(1100, 1000)]))
+    #expect(quantities(again, booked: false) == [300])
+    let changes = account.withdraw(from: 77)
+    #expect(changes == [])
   }
 
   @Test func `a pending fill of a row that is taken out is dropped`() throws {
@@ -99,8 +99,7 @@ import Testing
     account.enter(try order(1, 500, limit: 1100))
     _ = account.accept(row(1, volume: 100, bids: [(1100, 1000)]))
     _ = account.accept(row(2, volume: 9000, bids: [(1100, 1000)]))
-    let changes = account.withdraw(row: 2)
-    let events = try #require(changes)
+    let events = account.withdraw(from: 2)
     guard case .dropped(let fill)? = events.first, events.count == 1 else {
       Issue.record("\(events)")
       return
@@ -180,7 +179,7 @@ import Testing
     var account = try account()
     account.enter(try order(1, 200, limit: 1001))
     _ = account.accept(row(1, volume: 100, at: 1000, bids: [(990, 500)], asks: [(1002, 300)]))
-    account.cancel(1)
+    account.cancel(1, of: 1)
     account.enter(try order(2, 300, limit: 1001))
     let events = account.accept(
       row(2, volume: 100, at: 1000, bids: [(990, 500)], asks: [(1001, 300)]))

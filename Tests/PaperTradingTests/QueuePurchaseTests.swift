@@ -77,7 +77,7 @@ import Testing
     let armedAt = Timestamp(day: FillTests.day, secondOfDay: 34_000)
     return rows.compactMap { number, row in
       guard trading.continues(row.snapshot) else { return nil }
-      _ = trading.apply(.row(row))
+      _ = trading.accept(row)
       return trading.orders(purchase, armedAt: armedAt) ? number : nil
     }
   }

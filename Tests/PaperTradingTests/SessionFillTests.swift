@@ -27,13 +27,13 @@ import Testing
   private func account(
     _ kind: OrderKind, entersAt: Int = 0, isReleased: Bool = false, code: String = "sz000001",
     force: TimeInForce = .day
-  ) throws -> AccountOrders {
+  ) throws -> InstrumentTrading {
     let instrument = try #require(Symbol(code).flatMap(Instrument.classify))
     let order = Order(
       id: 1, account: 1, symbol: instrument.symbol, side: .buy, kind: kind, timeInForce: force,
       quantity: ExactDecimal(100), limit: kind == .stop ? nil : Self.price(1001),
       stop: kind.isStop ? Self.price(1000) : nil)
-    var account = AccountOrders(instrument)
+    var account = InstrumentTrading(instrument)
     account.enter(
       RestingOrder(
         order, acceptance: Acceptance(entersAt: entersAt, worstPrice: Self.price(1100)),
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// The stamps of the books that gave what was shown.
-  private func stamps(_ account: inout AccountOrders, _ rows: [Snapshot]) -> [Int] {
+  private func stamps(_ account: inout InstrumentTrading, _ rows: [Snapshot]) -> [Int] {
     rows.flatMap { account.accept($0) }.compactMap { event in
       if case .pending(let fill) = event { Int(fill.at.secondOfDay) } else { nil }
     }
@@ -120,7 +120,7 @@ import Testing
   ) throws -> [Int64] {
     let instrument = try #require(Symbol("sh600000").flatMap(Instrument.classify))
     let limitUp = Self.price(1100)
-    var account = AccountOrders(instrument)
+    var account = InstrumentTrading(instrument)
     account.enter(
       RestingOrder(
         Order(
@@ -170,7 +170,7 @@ import Testing
     quantity: Int64, cents: Int64
   ) throws {
     let instrument = try #require(Symbol("sh600000").flatMap(Instrument.classify))
-    var account = AccountOrders(instrument)
+    var account = InstrumentTrading(instrument)
     let limit = Self.price(1002)
     account.enter(
       RestingOrder(

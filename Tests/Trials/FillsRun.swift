@@ -18,8 +18,10 @@ struct FillsRun {
   private let side: Side
   private var random: Randomness
   private var flow: OrderFlow
-  private var orders: AccountOrders
+  private var trading: InstrumentTrading
   private var ghosts: [Ghost] = []
+  /// The newest place of the account that was stored.
+  private var stored: [UInt8]?
   private var sequence: Int64 = 0
   /// False rows that the model has accepted, and the true ones held back since.
   private var falseRows: [Int64] = []
@@ -43,6 +45,7 @@ struct FillsRun {
     var truth: Int64 { book?.filled(Self.bookID) ?? 0 }
   }
 
+  private static let account: Int64 = 1
   private static let snapshots = 160
   private static let day = TradingDay.first(of: 2026).advanced(by: 250)
   private static let prices: ClosedRange<Int64> = 900...1100
@@ -63,7 +66,7 @@ struct FillsRun {
     flow = OrderFlow(
       scene: scene, isMirrored: side == .sell, prices: Self.prices,
       seed: SplitMix64.mixed(seed))
-    orders = AccountOrders(instrument)
+    trading = InstrumentTrading(instrument)
   }
 
   mutating func run() {
@@ -96,7 +99,7 @@ struct FillsRun {
     let ticks = limitTicks()
     let lots = random.chance(perMille: 200) ? random.around(100) : random.around(15)
     let order = Order(
-      id: Int64(place) + 1, account: 1, symbol: instrument.symbol, side: side, kind: .limit,
+      id: Int64(place) + 1, account: Self.account, symbol: instrument.symbol, side: side, kind: .limit,
       quantity: ExactDecimal(100 * lots), limit: Self.price(ticks))
     let band = PriceBand(
       lower: Self.price(Self.prices.lowerBound), upper: Self.price(Self.prices.upperBound))
@@ -104,7 +107,7 @@ struct FillsRun {
       order,
       acceptance: Acceptance(entersAt: Int(Self.second(of: index)) - 1, worstPrice: order.limit),
       on: Self.day, band: band)
-    orders.enter(resting)
+    trading.enter(resting)
     ghosts.append(
       Ghost(
         order: resting, acceptedBefore: index, ticks: ticks,
@@ -115,7 +118,7 @@ struct FillsRun {
   private mutating func cancelFirst() {
     let ghost = ghosts[0]
     ghosts[0].isCancelled = true
-    orders.cancel(ghost.order.order.id)
+    trading.cancel(ghost.order.order.id, of: Self.account)
     ghosts[0].book?.cancel(id: Ghost.bookID, isBuy: side == .buy, price: ghost.ticks)
   }
 
@@ -173,9 +176,10 @@ extension FillsRun {
   }
 
   private mutating func deliver(_ index: Int) {
-    if condition == .dropped, random.chance(perMille: 300) { return }
+    if [.dropped, .killed].contains(condition), random.chance(perMille: 300) { return }
     let row = snapshot(index)
     enterGhosts(index)
+    if condition == .killed, random.chance(perMille: 200) { kill() }
     guard condition == .falseRows else { return accept(row) }
     if !falseRows.isEmpty {
       // Three answers that agree with each other take the false rows out.
@@ -193,6 +197,17 @@ extension FillsRun {
       accept(stale)
     }
     if random.chance(perMille: 6) { deceive(behind: row) }
+  }
+
+  /// Another process goes on from what is stored: what was only shown is shown anew, or never.
+  private mutating func kill() {
+    let stored = trading.takePlaces()
+    if let place = stored.first { self.stored = place.body }
+    trading = InstrumentTrading(instrument)
+    if let stored = self.stored, !trading.restore(stored, of: Self.account) {
+      complaints.append("what was stored cannot be read")
+    }
+    for place in ghosts.indices { ghosts[place].pending = 0 }
   }
 
   /// Our orders enter the actual book where the model's enter theirs: at the first row behind their
@@ -227,19 +242,14 @@ extension FillsRun {
   }
 
   private mutating func correct() {
-    for sequence in falseRows.reversed() {
-      guard let events = orders.withdraw(row: sequence) else {
-        return complaints.append("a row of the last \(AccountOrders.rowsMax) is not kept")
-      }
-      handle(events)
-    }
+    if let first = falseRows.first { handle(trading.withdraw(from: first)) }
     let rows = held
     (falseRows, held) = ([], [])
     for row in rows { accept(row, isCurrent: row == rows.last) }
   }
 
   private mutating func accept(_ row: Snapshot, isCurrent: Bool = true) {
-    handle(orders.accept(row))
+    handle(trading.accept(MarketRow(row, band: nil)))
     if isFormer, condition == .whole || condition == .dropped {
       for place in ghosts.indices where ghosts[place].book != nil && !ghosts[place].isCancelled {
         ghosts[place].former.advance(to: row)
@@ -312,8 +322,10 @@ extension FillsRun {
 
   private mutating func finish() {
     if !falseRows.isEmpty { correct() }
-    handle(orders.confirm())
-    guard let row = orders.lastRow, ghosts.contains(where: { $0.book != nil }) else { return }
+    handle(trading.confirm())
+    guard let row = trading.last?.snapshot, ghosts.contains(where: { $0.book != nil }) else {
+      return
+    }
     judge(row)
     for ghost in ghosts {
       let (truth, own) = (ghost.truth, ghost.order.quantity.units)
@@ -321,7 +333,7 @@ extension FillsRun {
       tally.certain += ghost.booked
       tally.wholeTruth += truth == own ? 1 : 0
       tally.wholeCertain += ghost.booked == own ? 1 : 0
-      let order = orders.orders.first { $0.order.id == ghost.order.order.id }
+      let order = trading.orders.first { $0.order.id == ghost.order.order.id }
       tally.possible += order?.possible(in: row).units ?? ghost.booked
     }
   }

@@ -28,6 +28,7 @@ package struct FillsTrial: Sendable {
     case dropped = "30 % dropped"
     case falseRows = "false and stale rows"
     case coarse
+    case killed = "30 % dropped, and killed"
   }
 
   package struct Verdict: Sendable {

@@ -1,17 +1,11 @@
 import Market
 
-/// One account's open orders in one instrument, and what a row, an order or a cancellation does to
-/// them. A value, so that a row can be taken back by keeping what was.
+/// One account's open orders in one instrument, and what a row does to them. A value, so that a row
+/// can be taken back by keeping what was.
 ///
 /// Accounts do not see each other: each has the offers of the exchange to itself.
-struct AccountInBook: Sendable, Hashable {
-  enum Step: Sendable, Hashable {
-    case row(Snapshot)
-    case order(RestingOrder)
-    case cancellation(Int64)
-  }
-
-  /// What a step led to, before it is confirmed.
+struct AccountInBook: Sendable {
+  /// What a row led to, before it is confirmed.
   enum Result: Sendable, Hashable {
     case fill(order: Int64, FillEvidence)
     case cancelled(Int64, reason: String?)
@@ -21,46 +15,30 @@ struct AccountInBook: Sendable, Hashable {
   let instrument: Instrument
   /// In the order of their acceptance, which is that of their ids.
   var orders: [RestingOrder] = []
-  private(set) var last: Snapshot?
-  private(set) var takings = Takings()
+  var takings = Takings()
 
   init(_ instrument: Instrument) { self.instrument = instrument }
-
-  /// As a checkpoint has it.
-  init(
-    _ instrument: Instrument, orders: [RestingOrder], last: Snapshot?, takings: Takings
-  ) {
-    self.init(instrument)
-    (self.orders, self.last, self.takings) = (orders, last, takings)
-  }
-
-  mutating func apply(_ step: Step) -> [Result] {
-    switch step {
-    case .row(let row): return accept(row)
-    case .order(let order):
-      orders.append(order)
-      return []
-    case .cancellation(let id):
-      end(id)
-      return []
-    }
-  }
 
   mutating func end(_ id: Int64) {
     guard let index = orders.firstIndex(where: { $0.order.id == id && !$0.isDone }) else { return }
     orders[index].stage = .done
   }
 
-  /// Whether the row continues the day: later, and not below its totals.
-  func continues(_ row: Snapshot) -> Bool { last.map { row.continues($0) } ?? true }
+  /// As they were, those that are known still: others came later, or are gone for good.
+  mutating func restore(_ orders: [RestingOrder], takings: Takings) {
+    for old in orders {
+      guard let index = self.orders.firstIndex(where: { $0.order.id == old.order.id }) else {
+        continue
+      }
+      self.orders[index] = old
+    }
+    self.takings = takings
+  }
 
-  private mutating func accept(_ row: Snapshot) -> [Result] {
-    let before = last.flatMap { $0.stamp.day == row.stamp.day ? $0 : nil }
-    let seen = SeenBook(row, behind: before, phases: TradingPhase.all(of: instrument))
-    if let before {
+  mutating func accept(_ seen: SeenBook) -> [Result] {
+    let row = seen.row
+    if let before = seen.before {
       takings.advance(from: before, to: row, isBookExact: seen.isExact)
-    } else {
-      takings = Takings()
     }
     var results: [Result] = []
     for index in turns {
@@ -77,7 +55,6 @@ struct AccountInBook: Sendable, Hashable {
         advance(at: index, queue, over: pair, into: &results)
       }
     }
-    last = row
     return results
   }
 
@@ -104,6 +81,7 @@ struct AccountInBook: Sendable, Hashable {
     let evidence = queue.advance(
       over: pair, side: order.side, instrument: instrument, takings: &takings)
     results += evidence.map { .fill(order: order.id, $0) }
+    if queue == orders[index].queue { return }
     orders[index].filled += queue.filled - (orders[index].queue?.filled ?? 0)
     orders[index].stage = queue.left > 0 ? .queued(queue) : .done
   }

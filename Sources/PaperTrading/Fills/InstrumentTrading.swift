@@ -1,83 +1,166 @@
 import Market
 
-/// One instrument on one day, for all accounts that trade it: a function of the inputs, in order.
-package struct InstrumentTrading: Sendable, Hashable {
+/// One instrument on one day, for all accounts that trade it.
+///
+/// The places of orders are stored as they change, with the row that they are of. Who starts with
+/// them goes on with a longer interval, of which all that is certain still is; what the rows before
+/// had led to is final then.
+package struct InstrumentTrading: Sendable {
   package let instrument: Instrument
-  private(set) var accounts: [Int64: AccountOrders] = [:]
-  /// The newest rows, oldest first.
-  private(set) var kept: [SeenRow] = []
-  /// What was known of the seal behind the rows before those.
-  private(set) var settledSeal = SealWatch()
+  private let phases: [TradingPhase]
+  private var accounts: [Int64: AccountOrders] = [:]
+  /// The newest rows, oldest first: those that may be taken out, and the one before.
+  private var kept: [SeenRow] = []
+  /// What was known of the seal when the first of them came.
+  private var earlierSeal = SealWatch()
+  private var isSealNew = false
+  /// Whether there may be places to store.
+  package private(set) var isMoved = false
+  /// Of all accounts.
+  private var ladder = PriceLadder()
+
+  /// A false row is taken out when three answers have contradicted it, and two may come in a row.
+  package static let rowsMax = 8
 
   /// A row, and what is known of the seal with it.
-  struct SeenRow: Sendable, Hashable {
+  private struct SeenRow {
     let row: MarketRow
     let seal: SealWatch
 
     var snapshot: Snapshot { row.snapshot }
+    var sequence: Int64 { row.snapshot.stamp.sequence }
   }
 
-  package init(_ instrument: Instrument) { self.instrument = instrument }
-
-  /// As a checkpoint has it.
-  init(
-    _ instrument: Instrument, settledSeal: SealWatch, rows: [MarketRow],
-    accounts: [Int64: AccountOrders]
-  ) {
-    self.init(instrument)
-    self.settledSeal = settledSeal
-    for row in rows { see(row) }
-    self.accounts = accounts
+  package init(_ instrument: Instrument) {
+    self.instrument = instrument
+    phases = TradingPhase.all(of: instrument)
   }
 
   package var last: MarketRow? { kept.last?.row }
 
+  private var seal: SealWatch { kept.last?.seal ?? earlierSeal }
+
+  package mutating func enter(_ order: RestingOrder) {
+    accounts[order.order.account, default: AccountOrders(instrument)].enter(order)
+    (ladder, isMoved) = (.busy, true)
+  }
+
+  /// Takes effect at once: the caller asks `TradingPhase.cancellation` when that may be.
+  package mutating func cancel(_ order: Int64, of account: Int64) {
+    accounts[account]?.cancel(order)
+    isMoved = true
+    updateLadder()
+  }
+
+  /// The next row. One that does not continue the day does nothing: who accepts rows takes the
+  /// false one out first.
   /// - Returns: what follows, by account in ascending order.
-  package mutating func apply(_ input: FillInput) -> [FillEvent] {
-    switch input {
-    case .row(let row): return accept(row)
-    case .withdrawal(let first): return withdraw(from: first)
-    case .certificate: return each { $0.confirm() }
-    case .entry(let order):
-      accounts[order.order.account, default: AccountOrders(instrument)].enter(order)
-      return []
-    case .end(let order, let account):
-      accounts[account]?.cancel(order)
-      return []
+  package mutating func accept(_ row: MarketRow) -> [FillEvent] {
+    guard continues(row.snapshot) else { return [] }
+    let before = last?.snapshot
+    see(row)
+    let hasTraded = before?.volume != row.snapshot.volume
+    let isBehindAuction = hasTraded && hasPassedAuction(behind: before, at: row.snapshot.second)
+    func concerns(_ ladder: PriceLadder) -> Bool {
+      ladder.concerns(row.snapshot, hasTraded: hasTraded) || isBehindAuction && ladder.hasQueues
+    }
+    guard concerns(ladder) else { return [] }
+    let (phases, oldest) = (phases, kept.suffix(Self.rowsMax).first?.sequence ?? 0)
+    return each { orders in
+      guard concerns(orders.ladder) else { return [] }
+      return orders.accept(row.snapshot, behind: before, phases: phases, oldest: oldest)
     }
   }
 
-  private mutating func each(_ body: (inout AccountOrders) -> [FillEvent]) -> [FillEvent] {
-    var events: [FillEvent] = []
-    for account in accounts.keys.sorted() {
-      guard var orders = accounts.removeValue(forKey: account) else { continue }
-      events += body(&orders)
-      accounts[account] = orders
+  private func hasPassedAuction(behind before: Snapshot?, at second: Int) -> Bool {
+    let first = before?.second ?? 0
+    return phases.contains { phase in
+      phase.name != .continuous && phase.isMatching && first < phase.closes
+        && phase.closes <= second
     }
-    return events
   }
 
   private mutating func see(_ row: MarketRow) {
-    var seal = kept.last?.seal ?? settledSeal
+    var seal = seal
     if let band = row.band { seal.observe(row.snapshot, limitUp: band.upper) }
+    // Of an instrument that was never sealed, nothing is to be known.
+    let isOfInterest = [seal, self.seal].contains { $0.isSealed || $0.wasSealed }
+    if isOfInterest, seal != self.seal { (isSealNew, isMoved) = (true, true) }
     kept.append(SeenRow(row: row, seal: seal))
-    if kept.count > AccountOrders.rowsMax { settledSeal = kept.removeFirst().seal }
+    if kept.count > Self.rowsMax + 1 { earlierSeal = kept.removeFirst().seal }
   }
 
-  private mutating func accept(_ row: MarketRow) -> [FillEvent] {
-    see(row)
-    return each { $0.accept(row.snapshot) }
+  /// Takes out that row and all behind it. One that an account did not see, because it came later,
+  /// is none of its own.
+  package mutating func withdraw(from first: Int64) -> [FillEvent] {
+    kept.removeAll { $0.sequence >= first }
+    return each { $0.withdraw(from: first) }
   }
 
-  /// A row that an account did not see, because it came later, is none of its own.
-  private mutating func withdraw(from first: Int64) -> [FillEvent] {
-    let taken = kept.filter { $0.snapshot.stamp.sequence >= first }
-    kept.removeLast(taken.count)
-    var events: [FillEvent] = []
-    for row in taken.reversed() {
-      events += each { $0.withdraw(row: row.snapshot.stamp.sequence) ?? [] }
+  /// The day's totals were certified: they confirm the newest row.
+  package mutating func confirm() -> [FillEvent] { each { $0.confirm() } }
+
+  private mutating func each(_ body: (inout AccountOrders) -> [FillEvent]) -> [FillEvent] {
+    var found: [(account: Int64, events: [FillEvent])] = []
+    var index = accounts.startIndex
+    while index < accounts.endIndex {
+      let events = body(&accounts.values[index])
+      if !events.isEmpty { found.append((accounts.keys[index], events)) }
+      accounts.formIndex(after: &index)
     }
-    return events
+    updateLadder()
+    return found.sorted { $0.account < $1.account }.flatMap(\.events)
+  }
+
+  private mutating func updateLadder() {
+    ladder = PriceLadder()
+    for orders in accounts.values {
+      ladder.add(orders.ladder)
+      if orders.isMoved { isMoved = true }
+    }
+  }
+}
+
+// MARK: - Places
+
+extension InstrumentTrading {
+  /// The account whose place is the instrument's own: what is known of the seal.
+  private static let ownAccount: Int64 = 0
+
+  /// What is to be stored since it was asked last, by account.
+  package mutating func takePlaces() -> [(account: Int64, body: [UInt8])] {
+    var places: [(account: Int64, body: [UInt8])] = []
+    isMoved = false
+    if isSealNew {
+      isSealNew = false
+      places.append((Self.ownAccount, seal.body))
+    }
+    let (row, before) = (last?.snapshot, kept.dropLast().last?.snapshot)
+    for (account, orders) in accounts where orders.isMoved {
+      if let place = accounts[account]?.takePlace(of: row, behind: before) {
+        places.append((account, place.body))
+      }
+    }
+    return places
+  }
+
+  /// A place as it was stored, in the order of accounts.
+  /// - Returns: whether it is one.
+  package mutating func restore(_ body: [UInt8], of account: Int64) -> Bool {
+    if account == Self.ownAccount {
+      guard let seal = SealWatch(body: body) else { return false }
+      earlierSeal = seal
+      return true
+    }
+    guard let place = TradingPlace(body: body, account: account, symbol: instrument.symbol) else {
+      return false
+    }
+    accounts[account] = AccountOrders(instrument, at: place)
+    if let row = place.row, last.map({ $0.snapshot.stamp.sequence < row.stamp.sequence }) ?? true {
+      kept = [SeenRow(row: MarketRow(row, band: nil), seal: earlierSeal)]
+    }
+    updateLadder()
+    return true
   }
 }
 
@@ -90,7 +173,7 @@ extension InstrumentTrading {
   /// The first of the kept rows that `row`, with which the feed corrects itself, contradicts: what
   /// stands behind it cannot be trusted either.
   package func firstContradicted(by row: Snapshot) -> Int64? {
-    kept.first { row.contradicts($0.snapshot) }?.snapshot.stamp.sequence
+    kept.suffix(Self.rowsMax).first { row.contradicts($0.snapshot) }?.sequence
   }
 
   /// Whether the newest row orders a purchase: the one before made it a candidate, and this one
@@ -113,12 +196,12 @@ extension InstrumentTrading {
   }
 
   package func isActive(_ order: Order) -> Bool {
-    accounts[order.account]?.isActive(order.id) ?? false
+    accounts[order.account]?.order(order.id)?.isDone == false
   }
 
   /// The second after which the exchange has it; nil where it has not.
   package func entry(of order: Order) -> Int? {
-    accounts[order.account]?.orders.first { $0.order.id == order.id }?.entersAt
+    accounts[order.account]?.order(order.id)?.entersAt
   }
 
   package func isPending(_ order: Order) -> Bool {
@@ -128,14 +211,12 @@ extension InstrumentTrading {
   /// Whether anything could still be taken back.
   package var isSettled: Bool { accounts.values.allSatisfy { $0.isSettled } }
 
-  /// Whether no open order has seen a row, and nothing could be taken back: nobody needed the rows
-  /// before.
-  package var isUnseen: Bool { isSettled && accounts.values.allSatisfy { $0.isUnseen } }
+  /// Open orders, and those that ended in rows that may be taken out.
+  package var orders: [RestingOrder] { accounts.values.flatMap(\.orders) }
 
   /// What an order may have by now; nil before it has met a book, and once it was taken out of it.
   package func progress(of order: Order) -> OrderProgress? {
-    guard let last,
-      let resting = accounts[order.account]?.orders.first(where: { $0.order.id == order.id }),
+    guard let last, let resting = accounts[order.account]?.order(order.id),
       resting.queue != nil || resting.isDone && resting.filled == resting.quantity.wholeShares,
       let earlier = try? order.quantity - resting.quantity,
       let possible = try? earlier + resting.possible(in: last.snapshot)

@@ -42,7 +42,7 @@ package struct RestingOrder: Sendable, Hashable {
       isReleased: isReleased)
   }
 
-  /// As its text has it.
+  /// As it was stored.
   init(
     _ order: Order, quantity: ExactDecimal, entersAt: Int, worstPrice: ExactDecimal?,
     dayLimit: ExactDecimal?, day: TradingDay, isReleased: Bool
@@ -57,6 +57,13 @@ package struct RestingOrder: Sendable, Hashable {
   }
 
   var isDone: Bool { stage == .done }
+
+  /// Nothing is known any more of the queue that it stands in.
+  mutating func forgetPlace() {
+    guard case .queued(var queue) = stage else { return }
+    (queue.front, queue.counted) = (nil, 0)
+    stage = .queued(queue)
+  }
 
   package var queue: Queue? {
     if case .queued(let queue) = stage { queue } else { nil }

@@ -18,6 +18,8 @@ struct SeenBook {
 
   var second: Int { row.second }
 
+  var before: Snapshot? { pair?.before }
+
   init(_ row: Snapshot, behind before: Snapshot?, phases: [TradingPhase]) {
     (self.row, self.phases) = (row, phases)
     isExact = Self.hasExactBook(row, phases: phases)

@@ -8,9 +8,14 @@ import Market
 /// was renewed in between.
 struct Takings: Sendable, Hashable {
   /// Shares that were taken, by the side of the orders and by price.
-  private(set) var volumes: [Side: [ExactDecimal: Int64]]
+  private var volumes: [Side: [ExactDecimal: Int64]] = [:]
 
-  init(volumes: [Side: [ExactDecimal: Int64]] = [:]) { self.volumes = volumes }
+  /// All of them, in no order.
+  var levels: [(side: Side, price: ExactDecimal, shares: Int64)] {
+    volumes.flatMap { side, prices in prices.map { (side, $0.key, $0.value) } }
+  }
+
+  var isEmpty: Bool { volumes.isEmpty }
 
   func volume(at price: ExactDecimal, side: Side) -> Int64 { volumes[side]?[price] ?? 0 }
 

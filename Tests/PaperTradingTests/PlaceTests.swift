@@ -1,0 +1,269 @@
+import Market
+import PaperTrading
+import TestSupport
+import Testing
+
+/// Where orders stand, as it is stored: who reads it goes on with them. And random days, on which
+/// rows that reach no price of an order are not looked at.
+@Suite struct PlaceTests {
+  private static let day = FillTests.day
+  private static let band = PriceBand(lower: ExactDecimal(9), upper: ExactDecimal(11))
+  private static let bank = "sz000001"
+
+  private enum Step {
+    case row(MarketRow)
+    case withdrawal(from: Int64)
+    case certificate
+    case entry(RestingOrder)
+    case end(order: Int64, account: Int64)
+
+    func apply(to trading: inout InstrumentTrading) -> [FillEvent] {
+      switch self {
+      case .row(let row): return trading.accept(row)
+      case .withdrawal(let first): return trading.withdraw(from: first)
+      case .certificate: return trading.confirm()
+      case .entry(let order): trading.enter(order)
+      case .end(let order, let account): trading.cancel(order, of: account)
+      }
+      return []
+    }
+  }
+
+  /// What comes next, on a day whose prices wander about limit-up.
+  private struct Day {
+    var random: SplitMix
+    var second = 34_200
+    var sequence: Int64 = 0
+    var volume: Int64 = 1_000
+    var turnover: Int64 = 1_000_000
+    var order: Int64 = 0
+    var orders: [(id: Int64, account: Int64)] = []
+
+    private static func price(_ cents: Int64) -> ExactDecimal {
+      ExactDecimal(units: cents, scale: 2)
+    }
+
+    mutating func next(of symbol: Symbol) -> [Step] {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0, 1: return [entry(of: symbol)]
+      case 2:
+        guard let order = orders.randomElement(using: &random) else { return [] }
+        return [.end(order: order.id, account: order.account)]
+      case 3:
+        // A false row, what it confirms, and its end.
+        let kept = (volume, turnover)
+        let inputs = [row(), row()]
+        (volume, turnover) = kept
+        return inputs + [.withdrawal(from: sequence - 1), row()]
+      case 4 where second.isMultiple(of: 7): return [.certificate]
+      default: return [row()]
+      }
+    }
+
+    mutating func row() -> Step {
+      second += 3
+      sequence += 1
+      let traded = Int64.random(in: 0...900, using: &random)
+      let last = Int64.random(in: 1095...1100, using: &random)
+      volume += traded
+      turnover += traded * last
+      let isSealed = last == 1100 && Bool.random(using: &random)
+      let queue = Int64.random(in: 1...900, using: &random)
+      let snapshot = Snapshot(
+        stamp: SnapshotStamp(
+          day: PlaceTests.day, secondOfDay: Int32(second), sequence: sequence),
+        previousClose: Self.price(1000), last: Self.price(last), high: Self.price(1100),
+        low: Self.price(1095), volume: ExactDecimal(volume),
+        turnover: ExactDecimal(units: turnover, scale: 2),
+        bids: [
+          BookLevel(price: Self.price(isSealed ? 1100 : last - 1), volume: ExactDecimal(queue))
+        ],
+        asks: isSealed ? [] : [BookLevel(price: Self.price(last), volume: ExactDecimal(queue))])
+      return .row(MarketRow(snapshot, band: PlaceTests.band))
+    }
+
+    private mutating func entry(of symbol: Symbol) -> Step {
+      order += 1
+      let account = Int64.random(in: 1...3, using: &random)
+      orders.append((order, account))
+      let kinds: [OrderKind] = [.limit, .limit, .limit, .stop, .stopLimit, .fiveBestThenCancel]
+      let kind = kinds[Int.random(in: 0..<kinds.count, using: &random)]
+      let side = Bool.random(using: &random) ? Side.buy : .sell
+      let limit = Self.price(.random(in: 1094...1100, using: &random))
+      let placed = Order(
+        id: order, account: account, symbol: symbol, side: side, kind: kind,
+        quantity: ExactDecimal(100 * .random(in: 1...9, using: &random)),
+        limit: kind == .limit || kind == .stopLimit ? limit : nil,
+        stop: kind.isStop ? Self.price(.random(in: 1095...1100, using: &random)) : nil)
+      let bound = side == .buy ? PlaceTests.band.upper : PlaceTests.band.lower
+      return .entry(
+        RestingOrder(
+          placed, acceptance: Acceptance(entersAt: second, worstPrice: placed.limit ?? bound),
+          on: PlaceTests.day, band: PlaceTests.band))
+    }
+  }
+
+  private static func trading() throws -> InstrumentTrading {
+    InstrumentTrading(try #require(Symbol(bank).flatMap(Instrument.classify)))
+  }
+
+  private static func restored(_ places: [Int64: [UInt8]]) throws -> InstrumentTrading {
+    var trading = try trading()
+    for (account, body) in places.sorted(by: { $0.key < $1.key }) {
+      let isRead = trading.restore(body, of: account)
+      #expect(isRead)
+    }
+    return trading
+  }
+
+  private static func isOpen(_ order: RestingOrder) -> Bool { order.stage != .done }
+
+  @Test func `orders that are read stand where they stood`() throws {
+    let seed = UInt64.random(in: 0...UInt64(UInt32.max))
+    var compared = 0
+    for round in 0..<40 {
+      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var trading = try Self.trading()
+      var places: [Int64: [UInt8]] = [:]
+      for step in 0..<120 {
+        for next in day.next(of: trading.instrument.symbol) { _ = next.apply(to: &trading) }
+        for (account, body) in trading.takePlaces() { places[account] = body }
+        // What is pending is not stored.
+        if trading.orders.contains(where: { trading.isPending($0.order) }) { continue }
+        let open = trading.orders.filter(Self.isOpen).sorted { $0.order.id < $1.order.id }
+        let read = try Self.restored(places).orders.sorted { $0.order.id < $1.order.id }
+        #expect(read == open, "seed \(seed), round \(round), step \(step)")
+        compared += open.count
+      }
+    }
+    #expect(compared > 1_000, "seed \(seed)")
+  }
+
+  @Test func `a row that reaches no order leaves them as they are`() throws {
+    let seed = UInt64.random(in: 0...UInt64(UInt32.max))
+    var fills = 0
+    for round in 0..<60 {
+      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var trading = try Self.trading()
+      var watched = trading
+      // An order that waits for ever has each row looked at for its account.
+      for account in Int64(1)...3 {
+        let order = Order(
+          id: 1_000 + account, account: account, symbol: trading.instrument.symbol, side: .buy,
+          kind: .limit, quantity: ExactDecimal(100), limit: ExactDecimal(10))
+        watched.enter(
+          RestingOrder(
+            order, acceptance: Acceptance(entersAt: 86_400, worstPrice: nil), on: Self.day,
+            band: nil))
+      }
+      for step in 0..<200 {
+        for next in day.next(of: trading.instrument.symbol) {
+          let (events, same) = (next.apply(to: &trading), next.apply(to: &watched))
+          #expect(events == same, "seed \(seed), round \(round), step \(step)")
+          fills += events.count
+        }
+        for order in trading.orders where Self.isOpen(order) {
+          #expect(
+            trading.progress(of: order.order)?.ahead == watched.progress(of: order.order)?.ahead)
+          let possible = watched.progress(of: order.order)?.possible
+          #expect(trading.progress(of: order.order)?.possible == possible, "seed \(seed)")
+        }
+      }
+    }
+    #expect(fills > 1_000, "seed \(seed)")
+  }
+
+  @Test func `what is no place, whole, is none`() throws {
+    var day = Day(random: SplitMix(seed: 1))
+    var trading = try Self.trading()
+    for _ in 0..<100 {
+      for next in day.next(of: trading.instrument.symbol) { _ = next.apply(to: &trading) }
+    }
+    let places = trading.takePlaces()
+    #expect(places.count == 4)
+    for (account, body) in places {
+      for damaged in [[], Array(body.dropLast()), body + [0], [body[0] + 1] + body.dropFirst()] {
+        var other = try Self.trading()
+        let isRead = other.restore(damaged, of: account)
+        #expect(!isRead, "of account \(account)")
+      }
+    }
+  }
+
+  // MARK: At limit-up
+
+  private static func row(_ number: Int64, volume: Int64, queue: Int64) -> MarketRow {
+    let limitUp = ExactDecimal(11)
+    return MarketRow(
+      Snapshot(
+        stamp: SnapshotStamp(
+          day: day, secondOfDay: 36_000 + Int32(number) * 3, sequence: number),
+        previousClose: ExactDecimal(10), last: limitUp, high: limitUp, low: limitUp,
+        volume: ExactDecimal(volume), turnover: ExactDecimal(volume * 11),
+        bids: [BookLevel(price: limitUp, volume: ExactDecimal(queue))], asks: []),
+      band: band)
+  }
+
+  /// An order of 500 shares behind 1,000.
+  private static func queued() throws -> InstrumentTrading {
+    var trading = try trading()
+    let order = Order(
+      id: 1, account: 1, symbol: trading.instrument.symbol, side: .buy, kind: .limit,
+      quantity: ExactDecimal(500), limit: band.upper)
+    trading.enter(
+      RestingOrder(
+        order, acceptance: Acceptance(entersAt: 0, worstPrice: band.upper), on: day, band: band))
+    _ = trading.accept(row(1, volume: 100, queue: 1_000))
+    return trading
+  }
+
+  /// As another process reads it.
+  private static func reread(_ trading: inout InstrumentTrading) throws -> InstrumentTrading {
+    try restored(
+      Dictionary(uniqueKeysWithValues: trading.takePlaces().map { ($0.account, $0.body) }))
+  }
+
+  private func pending(_ events: [FillEvent]) -> [Int64] {
+    events.compactMap { if case .pending(let fill) = $0 { fill.quantity.units } else { nil } }
+  }
+
+  @Test func `what was shown and not booked is shown again, by a longer interval`() throws {
+    var trading = try Self.queued()
+    let shown = trading.accept(Self.row(2, volume: 1_300, queue: 1_000))
+    #expect(pending(shown) == [200])
+    var next = try Self.reread(&trading)
+    let events = next.accept(Self.row(3, volume: 1_300, queue: 1_000))
+    #expect(pending(events) == [200])
+    guard case .pending(let fill)? = events.first else { return }
+    #expect(fill.evidence.before?.sequence == 1 && fill.evidence.after.sequence == 3)
+  }
+
+  @Test func `a fill that is booked is not booked again`() throws {
+    var trading = try Self.queued()
+    _ = trading.accept(Self.row(2, volume: 1_300, queue: 1_000))
+    _ = trading.accept(Self.row(3, volume: 1_300, queue: 1_000))
+    var next = try Self.reread(&trading)
+    let quiet = next.accept(Self.row(4, volume: 1_300, queue: 1_000))
+    #expect(quiet == [])
+    let events = next.accept(Self.row(5, volume: 1_400, queue: 1_000))
+    #expect(pending(events) == [100])
+  }
+
+  @Test func `where an order stands is not known without the row that it was read with`() throws {
+    for isFalse in [false, true] {
+      var trading = try Self.queued()
+      // All but 100 of those before it have left: so it seems.
+      _ = trading.accept(Self.row(2, volume: 100, queue: 100))
+      var next = try Self.reread(&trading)
+      let changes = isFalse ? next.withdraw(from: 2) : []
+      #expect(changes == [])
+      var found = pending(next.accept(Self.row(3, volume: 400, queue: 800)))
+      #expect(found == (isFalse ? [] : [200]))
+      found = pending(next.accept(Self.row(4, volume: 1_300, queue: 800)))
+      #expect(found == (isFalse ? [] : [300]))
+      // Behind the 800 that the row before showed.
+      found = pending(next.accept(Self.row(5, volume: 2_200, queue: 800)))
+      #expect(found == (isFalse ? [100] : []))
+    }
+  }
+}
