@@ -71,6 +71,8 @@ package struct RevisionRecord: Sendable, Hashable {
 
 /// What is stored of a day of a series.
 package struct CoverageRecord: Sendable, Hashable {
+  /// Of the series.
+  package var id: Int32
   package var symbol: Symbol
   package var source: String
   package var tradingDay: TradingDay
@@ -83,6 +85,26 @@ package struct CoverageRecord: Sendable, Hashable {
   package var residualVolume: ExactDecimal?
   package var isBalanced: Bool?
   package var isCertified: Bool
+
+  package init(
+    id: Int32, symbol: Symbol, source: String, tradingDay: TradingDay, traded: Int32 = 0,
+    untraded: Int32 = 0, missing: Int32? = nil, minuteVolume: ExactDecimal? = nil,
+    gapVolume: ExactDecimal? = nil, residualVolume: ExactDecimal? = nil, isBalanced: Bool? = nil,
+    isCertified: Bool = false
+  ) {
+    self.id = id
+    self.symbol = symbol
+    self.source = source
+    self.tradingDay = tradingDay
+    self.traded = traded
+    self.untraded = untraded
+    self.missing = missing
+    self.minuteVolume = minuteVolume
+    self.gapVolume = gapVolume
+    self.residualVolume = residualVolume
+    self.isBalanced = isBalanced
+    self.isCertified = isCertified
+  }
 }
 
 /// Candles, and the place in the feed that they are as of.
@@ -186,33 +208,65 @@ extension StoreReader {
     }
   }
 
-  private static let readCoverage = Statement(
-    name: "query_coverage",
-    sql: """
-      select c.symbol, c.source, c.trading_day, c.traded, c.untraded, c.missing, c.minute_volume,
-        c.gap_volume, c.residual_volume, c.balanced, c.certified
-      from coverage c
-      where c.trading_day = $1::date
-        and ($2::text is null or c.symbol = $2::text)
-        and c.symbol > $3::text
-      order by c.symbol, c.source
-      limit $4::int
-      """)
+  /// As the view `coverage`; with the day's bounds at hand only its month is read.
+  /// - Parameter condition: on the series.
+  private static func readCoverage(_ name: String, where condition: String) -> Statement {
+    Statement(
+      name: name,
+      sql: """
+        select i.id, i.symbol, s.name, c.traded, c.untraded, c.missing, c.volume, c.gaps,
+          c.residual, c.balanced, c.certified
+        from (
+          select instrument_id, minutes_traded::int as traded, minutes_untraded::int as untraded,
+            minutes_missing::int as missing, minute_volume as volume, gap_volume as gaps,
+            residual_volume as residual, balanced, true as certified
+          from feed_audits
+          where trading_day = $1::date
+            and \(condition)
+          union all
+          select instrument_id, (count(*) filter (where flags & 1 = 0))::int,
+            (count(*) filter (where flags & 1 <> 0))::int, null, sum(volume), null, null, null,
+            false
+          from feed_candles
+          where timeframe = 1
+            and trading_day = $1::date
+            and opened_at >= ($1::date - 1)::timestamptz
+            and opened_at < ($1::date + 2)::timestamptz
+            and \(condition)
+            and instrument_id not in (
+              select a.instrument_id
+              from feed_audits a
+              where a.trading_day = $1::date)
+          group by instrument_id
+        ) c
+        join feed_instruments i on i.id = c.instrument_id
+        join source s on s.code = i.source
+        """)
+  }
 
-  /// What is stored of a day, by symbol.
-  /// - Parameter after: symbols behind this one; empty for all.
+  private static let readWholeCoverage = readCoverage("query_coverage", where: "true")
+  private static let readSomeCoverage = readCoverage(
+    "query_coverage_of_series", where: "instrument_id = any ($2::int[])")
+
+  /// What is stored of a day, in no order, and the change of the feed that it is as of.
+  /// - Parameter series: their numbers; nil for all.
   package func coverage(
-    day: TradingDay, symbol: Symbol?, after: String, limit: Int32
-  ) throws(StoreError) -> [CoverageRecord] {
-    let parameters = WireParameters(
-      .day(day), .text(symbol?.description), .text(after), .int32(limit))
-    return try read(Self.readCoverage, with: parameters) { (row) throws(StoreError) in
-      CoverageRecord(
-        symbol: try row.symbol(), source: try row.text(), tradingDay: try row.day(),
-        traded: try row.int32(), untraded: try row.int32(), missing: try row.optionalInt32(),
-        minuteVolume: try row.optionalNumeric(), gapVolume: try row.optionalNumeric(),
-        residualVolume: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
-        isCertified: try row.bool())
+    day: TradingDay, of series: [Int32]? = nil
+  ) throws(StoreError) -> (seq: Int64, rows: [CoverageRecord]) {
+    try inOneMoment("query") { () throws(StoreError) in
+      let (_, seq) = try position()
+      var parameters = WireParameters(.day(day))
+      if let series { parameters.add { $0.array(series, type: .int4) { $0.int32($1) } } }
+      let statement = series == nil ? Self.readWholeCoverage : Self.readSomeCoverage
+      let rows = try read(statement, with: parameters) { (row) throws(StoreError) in
+        CoverageRecord(
+          id: try row.int32(), symbol: try row.symbol(), source: try row.text(), tradingDay: day,
+          traded: try row.int32(), untraded: try row.int32(), missing: try row.optionalInt32(),
+          minuteVolume: try row.optionalNumeric(), gapVolume: try row.optionalNumeric(),
+          residualVolume: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
+          isCertified: try row.bool())
+      }
+      return (seq, rows)
     }
   }
 

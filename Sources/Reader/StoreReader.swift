@@ -35,7 +35,9 @@ package final class StoreReader {
   ) throws(StoreError) {
     try self.init(url: url, application: application)
     try connection.execute(
-      "set statement_timeout = '\(statementSecondsMax)s'", context: StoreError.connecting)
+      // To compile a statement over years of partitions takes longer than to run it.
+      "set statement_timeout = '\(statementSecondsMax)s'; set jit = off",
+      context: StoreError.connecting)
   }
 
   /// For a follower: connects and, before anything is read, listens, so that no commit falls

@@ -19,7 +19,7 @@ struct FeedAssembler: Sendable {
       guard let place = place(of: quote.quote.symbol, source: quote.source) else { return true }
       let series = state.directory[place]
       return series.name != quote.name || isNewDay(quote.quote, in: series.zone)
-    } || change.candles.contains { place(of: $0.candle) == nil }
+    } || change.candles.contains { state.directory.place(of: $0.candle) == nil }
   }
 
   private func isNewDay(_ quote: Quote, in zone: MarketZone) -> Bool {
@@ -117,10 +117,6 @@ struct FeedAssembler: Sendable {
   private func place(of symbol: Symbol, source: Source) -> SeriesPlace? {
     state.directory.place(of: symbol, source: source)
   }
-
-  private func place(of candle: Candle) -> SeriesPlace? {
-    place(of: candle.symbol, source: candle.source) ?? state.directory.meant(by: candle.symbol)
-  }
 }
 
 // MARK: - Messages
@@ -150,7 +146,7 @@ extension FeedAssembler {
   }
 
   private func message(of stored: StoredCandle, isRevised: Bool) -> FeedMessage {
-    let place = place(of: stored.candle)
+    let place = state.directory.place(of: stored.candle)
     let series = place.map { state.directory[$0] }
     let json = JSONWriter.encode {
       $0.write(stored, state: isRevised ? "revised" : "final", series: series)

@@ -113,6 +113,7 @@ package final class FeedFollower: Sendable {
     change { assembler in
       let before = assembler.state
       assembler.load(snapshot)
+      memory.coverage.begin(at: snapshot.seq)
       let missed = recent.updates(after: before.seq, epoch: before.epoch)
       ring.replaceContents(by: recent)
       let restored: [FeedNews] =
@@ -205,6 +206,7 @@ package final class FeedFollower: Sendable {
     }
     self.change { assembler in
       let update = assembler.apply(change)
+      memory.coverage.apply(change, by: assembler.state.directory)
       ring.append(update)
       return [.update(update)]
     }

@@ -72,6 +72,14 @@ package struct InstrumentDirectory: Sendable {
     placesByKey[SeriesKey(symbol: symbol, source: source)]
   }
 
+  /// The series of a symbol, the one first that is meant where no source is named.
+  func places(of symbol: Symbol) -> [SeriesPlace] { placesBySymbol[symbol] ?? [] }
+
+  /// The series that a candle is of.
+  func place(of candle: Candle) -> SeriesPlace? {
+    place(of: candle.symbol, source: candle.source) ?? meant(by: candle.symbol)
+  }
+
   /// The series that is meant where no source is named.
   func meant(by symbol: Symbol) -> SeriesPlace? {
     placesBySymbol[symbol]?.first { isListed[$0.index] }

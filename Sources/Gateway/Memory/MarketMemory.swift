@@ -7,6 +7,7 @@ import Platform
 /// Holds the state that requests read. Readers wait for no more than the copy of a few references.
 package final class MarketMemory: Sendable {
   private let published: Locked<MarketState>
+  let coverage = CoverageMemory()
 
   package init(_ state: MarketState = MarketState()) { published = Locked(state) }
 

@@ -137,23 +137,32 @@ extension MarketRoutes {
 
   private func coverage(_ arguments: Arguments) async throws(Problem) -> Answer {
     let state = try memory.loaded()
-    let symbol = try optionalSymbol(arguments, state: state)
     let day = arguments.day("day") ?? state.quoteDay ?? MarketZone.shanghai.day(at: .now)
     let limit = Int(arguments.integer("limit") ?? 500)
     let fingerprint = arguments.fingerprint(of: "coverage \(day)")
-    var after = ""
+    var after: Symbol?
     if let cursor = arguments["cursor"] {
-      guard let shown = Cursor.key(in: cursor, of: fingerprint), Symbol(shown) != nil
-      else { throw Cursor.unknown }
-      after = shown
+      after = Cursor.key(in: cursor, of: fingerprint).flatMap { Symbol($0) }
+      if after == nil { throw Cursor.unknown }
     }
-    let rows = try await query { [after] (reader) throws(StoreError) in
-      try reader.coverage(day: day, symbol: symbol, after: after, limit: Int32(limit + 1))
+    let read: CoverageMemory.Read = { (series) throws(Problem) in
+      try await query { (reader) throws(StoreError) in
+        let (seq, rows) = try reader.coverage(day: day, of: series)
+        return CoverageMemory.Reading(seq: seq, rows: rows)
+      }
     }
+    let all: [CoverageRecord]
+    if let symbol = try optionalSymbol(arguments, state: state) {
+      let series = state.directory.places(of: symbol).map { state.directory[$0].id }
+      all = try await read(series).rows.sorted { $0.source < $1.source }
+    } else {
+      all = try await memory.coverage.rows(of: day, by: read)
+    }
+    let rows = all.drop { row in after.map { row.symbol <= $0 } ?? false }.prefix(limit + 1)
     // A page ends between two symbols: the series of one symbol are never torn apart.
-    let shown =
-      rows.count > limit ? rows.filter { $0.symbol != rows[limit].symbol } : rows
-    let next = rows.count > limit ? shown.last?.symbol.description : nil
+    let last = rows.count > limit ? rows.last?.symbol : nil
+    let shown = rows.filter { $0.symbol != last }
+    let next = last == nil ? nil : shown.last?.symbol.description
     return .object { answer in
       answer.member("tradingDay") { $0.day(day) }
       answer.list("coverage", of: shown, as: CoverageRecord.shape)
