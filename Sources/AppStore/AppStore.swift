@@ -2,79 +2,94 @@ import Market
 import Platform
 import Postgres
 
-/// The database as the gateway's requests use it: one connection on a thread of its own, opened
-/// when it is needed and again after it was lost. While the database is unreachable a request fails
-/// at once: it is tried no more than once a second. So does one that finds too many before it, or
-/// too many of its own client.
-package actor AppStore {
-  private nonisolated let executor = ThreadExecutor(name: "app store")
-  private let url: String
-  private let now: @Sendable () -> ContinuousClock.Instant
-  private var connection: AppConnection?
-  private var failure: (error: StoreError, at: ContinuousClock.Instant)?
-
-  private nonisolated let pending = Locked(Pending())
-
-  private nonisolated let pendingMax: Int
+/// The database as the gateway's requests use it: a few connections, each on a thread of its own,
+/// opened when it is needed and again after it was lost. While the database is unreachable a
+/// request fails at once: a connection is tried no more than once a second. So does one that finds
+/// too many before it, or too many of its own client.
+package final class AppStore: Sendable {
+  private let sessions: [AppSession]
+  private let pending: Locked<Pending>
+  private let pendingMax: Int
 
   private struct Pending: Sendable {
-    var count = 0
+    /// By connection.
+    var counts: [Int]
     var ofClients: [AccessKey: Int] = [:]
 
-    /// - Returns: whether there was room: one client has a quarter of the places.
-    mutating func enter(_ client: AccessKey?, of places: Int) -> Bool {
-      guard count < places else { return false }
+    /// - Returns: the connection with the fewest requests; nil where there is no room: one client
+    ///   has a quarter of the places.
+    mutating func enter(_ client: AccessKey?, of places: Int) -> Int? {
+      guard counts.reduce(0, +) < places, let count = counts.min(),
+        let index = counts.firstIndex(of: count)
+      else { return nil }
       if let client {
-        guard ofClients[client, default: 0] < max(places / 4, 1) else { return false }
+        guard ofClients[client, default: 0] < max(places / 4, 1) else { return nil }
         ofClients[client, default: 0] += 1
       }
-      count += 1
-      return true
+      counts[index] += 1
+      return index
     }
 
-    mutating func leave(_ client: AccessKey?) {
-      count -= 1
+    mutating func leave(_ client: AccessKey?, from index: Int) {
+      counts[index] -= 1
       guard let client, let own = ofClients[client] else { return }
       ofClients[client] = own > 1 ? own - 1 : nil
     }
   }
 
-  private static let retrySeconds = 1
   /// Of requests that wait or run: at milliseconds each, a fraction of a second.
   package static let pendingDefault = 64
-
-  package nonisolated var unownedExecutor: UnownedSerialExecutor {
-    executor.asUnownedSerialExecutor()
-  }
+  /// Of what many users read: a statement that takes long stops one of them.
+  package static let connectionsOfMany = 3
 
   /// Nothing is opened yet.
   /// - Parameters:
   ///   - url: a libpq URL or keyword string of a member of `candled_app`.
+  ///   - connections: one carries requests out in the order in which they come.
   ///   - pendingMax: of requests that wait or run.
   package init(
-    url: String, pendingMax: Int = AppStore.pendingDefault,
+    url: String, connections: Int = 1, pendingMax: Int = AppStore.pendingDefault,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) {
-    self.url = url
+    precondition(connections > 0)
+    sessions = (0..<connections).map { _ in AppSession(url: url, now: now) }
+    pending = Locked(Pending(counts: Array(repeating: 0, count: connections)))
     self.pendingMax = pendingMax
-    self.now = now
   }
 
   /// - Throws: what `body` throws; `store` without a connection, or where too many wait. What the
   ///   server did with a statement during which the connection was lost is not known.
-  package nonisolated func run<Value: Sendable>(
+  package func run<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(AppStoreError) -> Value {
     let client = AccessKey.current
-    guard pending.withLock({ $0.enter(client, of: pendingMax) }) else {
+    guard let index = pending.withLock({ $0.enter(client, of: pendingMax) }) else {
       throw .store(
         StoreError(.transient, message: "too many requests are waiting", context: "app store"))
     }
-    defer { pending.withLock { $0.leave(client) } }
-    return try await perform(body)
+    defer { pending.withLock { $0.leave(client, from: index) } }
+    return try await sessions[index].perform(body)
+  }
+}
+
+/// One of its connections.
+private actor AppSession {
+  private nonisolated let executor = ThreadExecutor(name: "app store")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let url: String
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private var connection: AppConnection?
+  private var failure: (error: StoreError, at: ContinuousClock.Instant)?
+
+  private static let retrySeconds = 1
+
+  init(url: String, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+    self.url = url
+    self.now = now
   }
 
-  private func perform<Value: Sendable>(
+  func perform<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
     let connection = try connected()

@@ -58,7 +58,8 @@ extension Gateway {
       group: loops,
       services: StreamServices(source: source, access: control, counters: counters),
       settings: settings)
-    let store = AppStore(url: options.databaseURL)
+    let store = AppStore(
+      url: options.databaseURL, connections: AppStore.connectionsOfMany)
     let mine = UserRoutes(
       control: control, store: store, webhookRule: options.webhooks.rule
     ) { [memory] in memory.state.directory }

@@ -280,6 +280,24 @@ import Testing
     try await AccessKey.$current.withValue(one) { try await store.run { _ in } }
   }
 
+  @Test func `a request that takes long stops no other where there are several connections`()
+    async throws
+  {
+    let store = AppStore(url: try AppDatabase().url, connections: 2)
+    let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
+    defer { go.signal() }
+    let long = Task {
+      try await store.run { _ in
+        hasBegun.withLock { $0 = true }
+        go.wait()
+      }
+    }
+    try await wait { hasBegun.withLock { $0 } }
+    for number in 0..<3 { #expect(try await store.run { _ in number } == number) }
+    go.signal()
+    try await long.value
+  }
+
   @Test func `a database that refused is tried again after a second, not before`() async throws {
     let database = try StoreDatabase()
     let clock = Locked(ContinuousClock.now)

@@ -24,7 +24,7 @@ package struct TradingService: Sendable {
   package init(
     url: String, memory: MarketMemory, pool: QueryPool, waitMilliseconds: Int
   ) {
-    reads = AppStore(url: url)
+    reads = AppStore(url: url, connections: AppStore.connectionsOfMany)
     store = reads
     changes = AppStore(url: url, pendingMax: OutcomeWaiters.waitingMax)
     self.memory = memory
