@@ -198,7 +198,10 @@ extension TradingService {
   ) async throws(Problem) -> AccountHoldings {
     if !state.isLoaded { throw .storeAway }
     let id = account.id
-    var symbols: Set<Symbol> = []
+    var symbols = Self.symbols(
+      in: try await reading.run { (connection) throws(AppStoreError) in
+        try LedgerTable(connection).balances(of: [id])[id] ?? [:]
+      })
     while true {
       let prices = try await prices(of: symbols, state: state)
       let days = prices.mapValues(\.day)
