@@ -10,8 +10,9 @@ import Testing
 
 /// What a request waits for does not grow with its rows: a statement of each would.
 @Suite(.ownThread) struct RequestStatementTests {
-  /// How many statements `body` sent.
+  /// How many statements `body` sends over connections that are open.
   private static func count(_ body: () async throws -> Reply) async throws -> Int {
+    _ = try await body()
     let count = Locked(0)
     let reply = try await StatementCount.$current.withValue(count) { try await body() }
     #expect(reply.status == 200, "\(reply)")
