@@ -645,8 +645,8 @@ create table if not exists order_place (
 ) with (fillfactor = 50);
 comment on table order_place is
   'Where the open orders of an account in an instrument stand on the broker''s day, and as of which '
-  'row. Whoever leads next goes on from it. Emptied when a day begins: a fill carries its own '
-  'evidence.';
+  'row. The broker that leads next goes on from it. Emptied when a day begins: a fill carries its '
+  'own evidence.';
 comment on column order_place.account_id is '0: what is known of the instrument itself.';
 comment on column order_place.body is 'Of the gateway''s fill model: a format''s number, and integers.';
 

@@ -25,12 +25,12 @@ struct FeedRow: Sendable {
       (snapshot.bids, snapshot.asks) = ([], [])
     }
     symbol = quote.symbol
-    isSpecialTreatment = NameMarks.parse(watched.quote.name ?? "").contains(.specialTreatment)
+    let marks = NameMarks.parse(watched.quote.name ?? "")
+    isSpecialTreatment = marks.contains(.specialTreatment)
     market = MarketRow(
       snapshot,
       band: stated.band(
         or: PriceLimit.band(
-          for: instrument, marks: NameMarks.parse(watched.quote.name ?? ""),
-          previousClose: snapshot.previousClose, on: day)))
+          for: instrument, marks: marks, previousClose: snapshot.previousClose, on: day)))
   }
 }

@@ -117,13 +117,14 @@ extension StoreReader {
       lastSeq: position?.0 ?? 0, clockOffsetMicroseconds: position?.1 ?? 0)
     (changes.symbols, changes.knownAt) = (symbols, position?.2)
     if symbols.isEmpty || changes.lastSeq <= seq { return changes }
-    changes.quotes = try quotes(of: symbols, after: seq)
+    let parameters = Self.parameters(symbols, seq)
+    changes.quotes = try quotes(by: parameters)
     let corrected = try read(
-      Self.readCorrected, with: Self.parameters(symbols, seq), context: "broker"
+      Self.readCorrected, with: parameters, context: "broker"
     ) { (row) throws(StoreError) in (try row.symbol(), try row.int64()) }
     for (symbol, seq) in corrected { changes.corrected[symbol] = seq }
     let certified = try read(
-      Self.readCertified, with: Self.parameters(symbols, seq), context: "broker"
+      Self.readCertified, with: parameters, context: "broker"
     ) { (row) throws(StoreError) in
       CertifiedDay(
         symbol: try row.symbol(), day: try row.day(), volume: try row.optionalNumeric())
@@ -135,8 +136,13 @@ extension StoreReader {
   package func quotes(
     of symbols: Set<Symbol>, after seq: Int64 = -1
   ) throws(StoreError) -> [WatchedQuote] {
-    try read(Self.readWatched, with: Self.parameters(symbols, seq), context: "broker") {
-      (row) throws(StoreError) in
+    try quotes(by: Self.parameters(symbols, seq))
+  }
+
+  private func quotes(
+    by parameters: borrowing WireParameters
+  ) throws(StoreError) -> [WatchedQuote] {
+    try read(Self.readWatched, with: parameters, context: "broker") { (row) throws(StoreError) in
       let isCoarse = try row.bool()
       return WatchedQuote(quote: try row.latestQuote(), isCoarse: isCoarse)
     }

@@ -3,7 +3,7 @@ import Market
 /// The open orders of one account in one instrument, and which of their fills are booked.
 ///
 /// A row's fills are pending until the next accepted row confirms it. Each row is judged once; what
-/// it changed is kept for as long as it may be taken out, and is put back then.
+/// it changed is kept for as long as it may be taken out, and restored then.
 struct AccountOrders: Sendable {
   /// What a row changed.
   private struct Change {
@@ -94,7 +94,7 @@ struct AccountOrders: Sendable {
     return newest.events
   }
 
-  /// Puts back what rows from that one on changed.
+  /// Restores what rows from that one on changed.
   mutating func withdraw(from sequence: Int64) -> [FillEvent] {
     if let origin, origin.stamp.sequence >= sequence {
       // What its place in a queue was before is not known any more.
