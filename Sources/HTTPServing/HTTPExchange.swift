@@ -113,7 +113,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
   /// In place of an answer to a request that cannot be read.
   func refuse(_ answer: HTTPAnswer) {
-    guard !isAnswering, !isLast else { return }
+    // A connection that is closed within a head has no whole one either.
+    guard !isAnswering, !isLast, context?.channel.isActive == true else { return }
     (isAnswering, isLast) = (true, true)
     write(answer, to: number)
   }
