@@ -179,7 +179,9 @@ struct StateWriter {
     write { writer in
       writer.append(layoutVersion)
       body(&writer)
-    } taking: { Array($0) }
+    } taking: {
+      Array($0)
+    }
   }
 
   /// What `body` writes, as long as `take` runs.

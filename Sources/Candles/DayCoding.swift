@@ -228,7 +228,9 @@ extension DayAccount {
   mutating func hasFields(of other: inout DayAccount) -> Bool {
     StateWriter.write { writer in
       writer.putFields { codeTotals(after: &other, with: &$0) }
-    } taking: { $0.allSatisfy { $0 == 0 } }
+    } taking: {
+      $0.allSatisfy { $0 == 0 }
+    }
   }
 
   /// Mutating, and with `inout`, so that nothing is copied; nothing is changed.
