@@ -43,7 +43,7 @@ extension AccessControl: StreamAccess {
   }
 
   package func pay(_ cost: Int, by client: AccessKey) -> Bool {
-    take(cost, from: client).problem == nil
+    cost == 0 || take(cost, from: client).problem == nil
   }
 
   package func isInForce(_ grant: StreamGrant) -> Bool {

@@ -141,15 +141,13 @@ final class FollowerConnection: ChannelInboundHandler {
       if follower.admit(now: now) { follower.reply(.authenticated(id: nil)) }
       return
     }
-    let cost = message.cost
-    guard cost == 0 || streams.services.access.pay(cost, by: client) else {
+    guard streams.services.access.pay(message.cost, by: client) else {
       return follower.close(.tryAgainLater)
     }
     perform(
       follower.received(message, bytes: bytes, now: now, in: streams.market, resolve: resolver))
   }
 
-  /// From whose bucket subscriptions take their cost.
   private var client: AccessKey {
     grant?.client ?? streams.services.access.client(at: opening.peer)
   }
@@ -224,14 +222,6 @@ final class FollowerConnection: ChannelInboundHandler {
     close(.forbidden, now: now)
   }
 
-  private func authorized(_ grant: Result<StreamGrant, Problem>) {
-    guard context != nil else { return }
-    perform(
-      follower.authorized(
-        admission(of: grant), in: streams.market, resolve: resolver))
-    drain(now: MonotonicClock.milliseconds())
-  }
-
   private func admission(of result: Result<StreamGrant, Problem>) -> StreamAdmission {
     let grant: StreamGrant
     switch result {
@@ -257,13 +247,16 @@ final class FollowerConnection: ChannelInboundHandler {
     return .granted
   }
 
+  /// To be followed by `drain`.
   private func perform(_ actions: [FollowerAction]) {
     for action in actions {
       switch action {
       case .watch(let places): streams.watch(places, slot: slot)
       case .unwatch(let places): streams.unwatch(places, slot: slot)
       case .authorize(let credential):
-        authorized(streams.services.access.grant(for: credential, from: opening.peer))
+        let grant = streams.services.access.grant(for: credential, from: opening.peer)
+        perform(
+          follower.authorized(admission(of: grant), in: streams.market, resolve: resolver))
       case .startOutbox: readOutbox(after: nil)
       }
     }
