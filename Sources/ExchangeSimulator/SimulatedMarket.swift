@@ -178,11 +178,6 @@ extension SimulatedMarket {
     return body
   }
 
-  /// Appends the line of an index that is none of its instruments; empty if it is unknown.
-  package func appendOverviewLine(_ symbol: Symbol, to body: inout [UInt8]) {
-    SinaOverview.appendLine(symbol, of: self, to: &body)
-  }
-
   /// The same market without its written lines, for keeping many.
   package func withoutLines() -> SimulatedMarket {
     var copy = self

@@ -99,8 +99,8 @@ struct FillsRun {
     let ticks = limitTicks()
     let lots = random.chance(perMille: 200) ? random.around(100) : random.around(15)
     let order = Order(
-      id: Int64(place) + 1, account: Self.account, symbol: instrument.symbol, side: side, kind: .limit,
-      quantity: ExactDecimal(100 * lots), limit: Self.price(ticks))
+      id: Int64(place) + 1, account: Self.account, symbol: instrument.symbol, side: side,
+      kind: .limit, quantity: ExactDecimal(100 * lots), limit: Self.price(ticks))
     let band = PriceBand(
       lower: Self.price(Self.prices.lowerBound), upper: Self.price(Self.prices.upperBound))
     let resting = RestingOrder(

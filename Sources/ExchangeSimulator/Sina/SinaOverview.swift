@@ -46,3 +46,10 @@ enum SinaOverview {
     return (GB18030.encoded(index.name) ?? []) + Array(text.utf8)
   }
 }
+
+extension SimulatedMarket {
+  /// Appends the line of an index that is none of its instruments; empty if it is unknown.
+  package func appendOverviewLine(_ symbol: Symbol, to body: inout [UInt8]) {
+    SinaOverview.appendLine(symbol, of: self, to: &body)
+  }
+}

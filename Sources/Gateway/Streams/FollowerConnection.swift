@@ -28,11 +28,11 @@ final class FollowerConnection: ChannelInboundHandler {
   private var valuedUser: Int64?
   /// As the channel announces it.
   private var isWritable = true
-  private var isDraining = false
-  private var isFinishing = false
-  /// What waits while the channel is not writable.
+  private enum Phase { case open, draining, finishing }
+  private var phase = Phase.open
   /// Without a token: when more may be sent.
   private var drawsAt: Int64 = 0
+  /// What waits while the channel is not writable.
   private var unsentBytes = 0 {
     didSet { streams.connections.unsentChanged(by: unsentBytes - oldValue) }
   }
@@ -92,7 +92,7 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isFinishing else { return }
+    guard phase != .finishing else { return }
     let now = MonotonicClock.milliseconds()
     switch assembler.receive(Self.unwrapInboundIn(data)) {
     case .none: _ = follower.admit(now: now)
@@ -313,15 +313,15 @@ final class FollowerConnection: ChannelInboundHandler {
 
   /// Writes what is due, as much as the channel takes, and flushes once.
   private func drain(now: Int64) {
-    guard !isDraining, !isFinishing, let context else { return }
-    isDraining = true
+    guard phase == .open, let context else { return }
+    phase = .draining
     repeat {
       while isWritable && now >= drawsAt || follower.isClosed, write(in: context, now: now) {}
       context.flush()
       perform(follower.handleWaiting(in: streams.market, resolve: resolver))
       // Flushing may have made room.
     } while isWritable && now >= drawsAt && follower.hasMore(in: streams.market, now: now)
-    isDraining = false
+    if phase == .draining { phase = .open }
     unsentBytes = isWritable ? 0 : bufferedBytes
     if isWritable {
       follower.unblocked()
@@ -379,8 +379,8 @@ final class FollowerConnection: ChannelInboundHandler {
   /// Nothing more is sent. The client closes the connection, or a timer does: closing it at once
   /// could take the last message from it.
   private func finish() {
-    guard !isFinishing, let context else { return }
-    isFinishing = true
+    guard phase != .finishing, let context else { return }
+    phase = .finishing
     streams.setDeadline(.max, slot: slot)
     let channel = context.channel
     let promise = context.eventLoop.makePromise(of: Void.self)
