@@ -28,13 +28,14 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found <> 10 then
+  -- Of the oldest release, and of this one.
+  if found not between 11 and 11 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
         'the database has schema version %s, %s', found,
         case
-          when found > 10 then 'newer than 10'
+          when found > 11 then 'newer than 11'
           else 'which no release had: it cannot be upgraded'
         end);
   end if;
@@ -3992,6 +3993,8 @@ begin
     from pg_proc
     where pronamespace = 'candled'::regnamespace
       and prosqlbody is null
+      and prokind = 'f'
+      and proowner = (select nspowner from pg_namespace where nspname = 'candled')
   loop
     execute format('alter function %s set search_path = candled, pg_temp', pinned);
   end loop;
@@ -4256,11 +4259,11 @@ end
 $publications$;
 
 delete from schema_version
-where version < 10;
+where version < 11;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  10,
+  11,
   array(
     select schema_objects()
     union

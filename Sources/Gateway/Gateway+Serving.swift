@@ -32,7 +32,6 @@ extension Gateway {
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
     try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
-        channel.closeFuture.whenComplete { _ in notifier?.stopping(status: "stopping") }
         ready(options.listen.with(port: channel.localAddress?.port))
       }
     } onCancel: {

@@ -28,7 +28,7 @@ package struct SchemaVersion: Sendable {
 
   /// Of schema.sql.
   package static let candled = SchemaVersion(
-    schema: "candled", title: "schema", current: 10, oldest: 10, program: "candled",
+    schema: "candled", title: "schema", current: 11, oldest: 11, program: "candled",
     readerRole: "candled_reader")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.

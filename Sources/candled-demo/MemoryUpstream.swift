@@ -59,7 +59,8 @@ actor MemoryUpstream: Upstream {
       return stocks.barsBody(of: query.symbols, isDaily: isDaily, from: ends[0], to: ends[1])
     case .sessions(let first, let last): return stocks.calendarBody(from: first, to: last)
     case .names: return stocks.assetsBody(status: "active", assetClass: "us_equity")
-    case .list, .listCount, .listPage, .tradingDays: return nil
+    case .tradingDays: return Array(PackedCalendar.script().utf8)
+    case .list, .listCount, .listPage: return nil
     }
   }
 }

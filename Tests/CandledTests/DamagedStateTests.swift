@@ -76,7 +76,7 @@ import Testing
   @Test func `of the whole book is named by its table`() throws {
     defer { exchange.stop() }
     #expect(try run(to: "09:31").status == 0)
-    try database.execute("update candled.journal_position set book_state = '\\x0401'")
+    try database.execute("update candled.journal_position set book_state = '\\x0501'")
     let refused = try run(to: "09:33")
     #expect(refused.status == 65, "\(refused.errors)")
     let sentence =

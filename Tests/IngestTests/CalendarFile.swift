@@ -1,5 +1,5 @@
+import ExchangeSimulator
 import Market
-import TestExchange
 
 /// Sina's packed calendar, as its file says it.
 enum CalendarFile {

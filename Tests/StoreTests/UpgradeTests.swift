@@ -12,6 +12,7 @@ import Testing
       schema: "candled", title: "schema", current: Schema.version + 1, oldest: Schema.version,
       program: "candled", readerRole: "candled_reader"),
     text: Schema.text
+      .replacing("and \(Schema.version) then", with: "and \(Schema.version + 1) then")
       .replacing("found > \(Schema.version)", with: "found > \(Schema.version + 1)")
       .replacing("version < \(Schema.version)", with: "version < \(Schema.version + 1)")
       .replacing("values (\n  \(Schema.version),", with: "values (\n  \(Schema.version + 1),"))

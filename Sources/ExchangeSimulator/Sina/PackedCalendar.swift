@@ -24,6 +24,16 @@ package struct PackedCalendar {
     return packed.writer.finished()
   }
 
+  /// The file of the calendar that is known. It lacks 1992-05-04 as the real one does.
+  package static func script(later: [TradingDay] = []) -> String {
+    let missing = TradingDay(year: 1992, month: 5, day: 4)
+    let known = TradingCalendar.shanghai
+    let days = (known.firstDay...known.lastDay).filter {
+      known.isTradingDay($0) == true && $0 != missing
+    }
+    return "var datelist=\"\(text(days + later))\";var KLC_TD_SH=datelist;"
+  }
+
   private mutating func write(_ days: [TradingDay]) {
     writer.write(PackedCalendar.format, bits: 12)
     writer.write(PackedCalendar.version, bits: 6)
