@@ -1,3 +1,4 @@
+import AppStore
 import Commits
 import Foundation
 import HTTPTypes
@@ -10,6 +11,7 @@ import TestTraits
 import Testing
 
 @testable import Gateway
+@testable import Reader
 
 /// What is stored of a day is read once and then follows the feed: it is never other than the view.
 @Suite(.ownThread) struct CoverageMemoryTests {
@@ -110,5 +112,62 @@ import Testing
       }
     }
     #expect(count.withLock { $0 } == Self.reading)
+  }
+
+  private static func directory() throws -> InstrumentDirectory {
+    InstrumentDirectory().updated(
+      with: try (0..<2).map {
+        try InstrumentDirectoryTests.record(
+          Int32($0) + 1, StoreSamples.symbol($0).description, name: nil)
+      })
+  }
+
+  private static func reading(at seq: Int64, of series: [Int32]) -> CoverageMemory.Reading {
+    CoverageMemory.Reading(
+      seq: seq,
+      rows: series.map {
+        CoverageRecord(
+          id: $0, symbol: StoreSamples.symbol(Int($0) - 1), source: "source0",
+          tradingDay: StoreSamples.day, traded: Int32(seq))
+      })
+  }
+
+  @Test("what changes while others are read again is read by the next request")
+  func changedMeanwhile() async throws {
+    let (memory, directory) = (CoverageMemory(), try Self.directory())
+    let asked = Locked<[[Int32]?]>([])
+    @Sendable func apply(_ seq: Int64, to number: Int) {
+      var change = FeedChange(
+        seq: seq, committedAt: StoreSamples.start, knownAt: StoreSamples.start, rejections: 0)
+      change.certificates = [Self.certificate(of: number)]
+      memory.apply(change, by: directory)
+    }
+    let read: CoverageMemory.Read = { series in
+      let number = asked.withLock { asked in
+        asked.append(series)
+        return asked.count
+      }
+      // A certificate of the other comes while the first's row is read.
+      if number == 2 { apply(2, to: 1) }
+      return Self.reading(at: Int64(min(number - 1, 1) * 2), of: series ?? [1, 2])
+    }
+    _ = try await memory.rows(of: StoreSamples.day, by: read)
+    apply(1, to: 0)
+    for _ in 0..<3 { _ = try await memory.rows(of: StoreSamples.day, by: read) }
+    #expect(asked.withLock { $0 } == [nil, [1], [2]])
+    let rows = try await memory.rows(of: StoreSamples.day, by: read)
+    #expect(rows.map(\.traded) == [2, 2])
+  }
+
+  @Test("a day that many wait for is read in nobody's turn")
+  func turn() async throws {
+    let client = Locked<AccessKey?>(.user(1))
+    try await AccessKey.$current.withValue(.user(1)) {
+      _ = try await CoverageMemory().rows(of: StoreSamples.day) { _ in
+        client.withLock { $0 = AccessKey.current }
+        return Self.reading(at: 0, of: [1, 2])
+      }
+    }
+    #expect(client.withLock { $0 } == .address([]))
   }
 }

@@ -7,6 +7,7 @@
 /// A row knows the change that it was read at: nothing counts twice, whatever is read while changes
 /// come. The writer keeps nothing for this, so that no commit waits for it.
 
+import AppStore
 import Market
 import Platform
 import Reader
@@ -77,7 +78,7 @@ final class CoverageMemory: Sendable {
       if let stored { rows = stored } else { rows = try result.get().rows }
     case .some(let series):
       let found = try await read(series)
-      let stored = state.withLock { $0.store(found, of: day) }
+      let stored = state.withLock { $0.store(found, of: day, reading: series) }
       if let stored { rows = stored } else { rows = try await read(nil).rows }
     }
     return rows.sorted { ($0.symbol, $0.source) < ($1.symbol, $1.source) }
@@ -109,8 +110,11 @@ extension CoverageMemory.State {
       }
     }
     if days.count == CoverageMemory.daysMax { days.removeFirst() }
-    let reading = Task { () -> Result<CoverageMemory.Reading, Problem> in
-      do throws(Problem) { return .success(try await read(nil)) } catch { return .failure(error) }
+    // Many wait for it: it takes no turn of the one that asks first.
+    let reading = AccessKey.$current.withValue(.address([])) {
+      Task { () -> Result<CoverageMemory.Reading, Problem> in
+        do throws(Problem) { return .success(try await read(nil)) } catch { return .failure(error) }
+      }
     }
     days.append(CoverageMemory.Day(day: day, seq: seq, reading: reading))
     return .whole(reading)
@@ -135,10 +139,10 @@ extension CoverageMemory.State {
   }
 
   fileprivate mutating func store(
-    _ found: CoverageMemory.Reading, of day: TradingDay
+    _ found: CoverageMemory.Reading, of day: TradingDay, reading series: [Int32]
   ) -> [CoverageRecord]? {
     guard let place = place(of: day), days[place].reading == nil else { return nil }
-    days[place].store(found)
+    days[place].store(found, reading: series)
     return days[place].records
   }
 }
@@ -146,11 +150,14 @@ extension CoverageMemory.State {
 extension CoverageMemory.Day {
   fileprivate var records: [CoverageRecord] { rows.values.map(\.record) }
 
-  fileprivate mutating func store(_ found: CoverageMemory.Reading) {
+  /// - Parameter series: of which it is; nil: of all.
+  fileprivate mutating func store(_ found: CoverageMemory.Reading, reading series: [Int32]? = nil) {
     for record in found.rows where found.seq >= rows[record.id]?.seq ?? 0 {
       rows[record.id] = CoverageMemory.Row(record: record, seq: found.seq)
     }
-    outdated = outdated.filter { $0.value > found.seq }
+    for id in series ?? Array(outdated.keys) where outdated[id].map({ $0 <= found.seq }) ?? false {
+      outdated[id] = nil
+    }
   }
 
   fileprivate mutating func apply(_ change: FeedChange, by directory: InstrumentDirectory) {
