@@ -61,6 +61,18 @@ import Testing
     #expect(limiter.request(from: 1, cost: 100, at: 4_000_000).isAdmitted)
   }
 
+  @Test("a subscription of any size is paid with what a stream leaves, as half of a full bucket")
+  func subscription() {
+    let control = AccessControl(
+      .init(anonymous: true, userRequests: 5, addressRequests: 5), directory: TokenDirectory(),
+      now: { 0 })
+    for client in [AccessKey.user(1), .address([192, 0, 2, 1])] {
+      #expect(control.take(1, from: client).problem == nil)
+      #expect(control.pay(1_000, by: client) && control.pay(9, by: client))
+      #expect(!control.pay(1_000, by: client) && control.pay(0, by: client))
+    }
+  }
+
   @Test("an address is sent no more than its rate of bytes, and a user has none")
   func bytes() {
     let clock = Locked(Int64(0))

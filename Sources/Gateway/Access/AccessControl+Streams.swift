@@ -42,8 +42,11 @@ extension AccessControl: StreamAccess {
     return .address(address.bytes)
   }
 
+  /// A full bucket would never be there: the stream itself has taken of it.
   package func pay(_ cost: Int, by client: AccessKey) -> Bool {
-    cost == 0 || take(cost, from: client).problem == nil
+    let rate = if case .user = client { options.userRequests } else { options.addressRequests }
+    let most = max(rate * RateLimiter<AccessKey>.burstSeconds / 2, 1)
+    return cost == 0 || take(min(cost, most), from: client).problem == nil
   }
 
   package func isInForce(_ grant: StreamGrant) -> Bool {
