@@ -16,11 +16,17 @@ package final class AppStore: Sendable {
     var counts: [Int]
     var ofClients: [AccessKey: Int] = [:]
 
-    /// - Returns: the connection with the fewest requests; nil where there is no room: one client
-    ///   has a quarter of the places.
-    mutating func enter(_ client: AccessKey?, of places: Int) -> Int? {
-      guard counts.reduce(0, +) < places, let count = counts.min(),
-        let index = counts.firstIndex(of: count)
+    /// - Parameter retries: of each connection; nil of one that did not fail, and else whether it
+    ///   may be tried again, which one request does at a time.
+    /// - Returns: the connection with the fewest requests, of those that failed only where there is
+    ///   no other; nil where there is no room: one client has a quarter of the places.
+    mutating func enter(_ client: AccessKey?, of places: Int, retries: [Bool?]) -> Int? {
+      let usable = counts.indices.filter { index in
+        retries[index].map { $0 && counts[index] == 0 } ?? true
+      }
+      let offered = usable.isEmpty ? Array(counts.indices) : usable
+      guard counts.reduce(0, +) < places,
+        let index = offered.min(by: { counts[$0] < counts[$1] })
       else { return nil }
       if let client {
         guard ofClients[client, default: 0] < max(places / 4, 1) else { return nil }
@@ -63,7 +69,9 @@ package final class AppStore: Sendable {
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(AppStoreError) -> Value {
     let client = AccessKey.current
-    guard let index = pending.withLock({ $0.enter(client, of: pendingMax) }) else {
+    let retries = sessions.map(\.mayRetry)
+    guard let index = pending.withLock({ $0.enter(client, of: pendingMax, retries: retries) })
+    else {
       throw .store(
         StoreError(.transient, message: "too many requests are waiting", context: "app store"))
     }
@@ -80,13 +88,18 @@ private actor AppSession {
   private let url: String
   private let now: @Sendable () -> ContinuousClock.Instant
   private var connection: AppConnection?
-  private var failure: (error: StoreError, at: ContinuousClock.Instant)?
+  private nonisolated let failure = Locked<(error: StoreError, at: ContinuousClock.Instant)?>(nil)
 
   private static let retrySeconds = 1
 
   init(url: String, now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.url = url
     self.now = now
+  }
+
+  /// nil where it could be opened, or was not tried.
+  nonisolated var mayRetry: Bool? {
+    failure.withLock { $0?.at }.map { now() - $0 >= .seconds(Self.retrySeconds) }
   }
 
   func perform<Value: Sendable>(
@@ -103,16 +116,14 @@ private actor AppSession {
 
   private func connected() throws(AppStoreError) -> AppConnection {
     if let connection { return connection }
-    if let failure, now() - failure.at < .seconds(Self.retrySeconds) {
-      throw .store(failure.error)
-    }
+    if mayRetry == false, let error = failure.withLock({ $0?.error }) { throw .store(error) }
     do {
       let fresh = try AppConnection(url: url, application: "candled gateway")
       connection = fresh
-      failure = nil
+      failure.withLock { $0 = nil }
       return fresh
     } catch {
-      failure = (error, now())
+      failure.withLock { $0 = (error, now()) }
       throw .store(error)
     }
   }

@@ -298,6 +298,19 @@ import Testing
     try await long.value
   }
 
+  @Test func `a connection that could not be opened gets no request while there is another`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let start = ContinuousClock.now
+    let store = AppStore(
+      url: database.url(role: DatabaseRole.app), connections: 2, now: { start })
+    let ask: @Sendable (AppConnection) throws(AppStoreError) -> Bool = { _ in true }
+    await #expect(throws: AppStoreError.self) { try await store.run(ask) }
+    try AppSchema.file.apply(url: database.url)
+    for _ in 0..<3 { #expect(try await store.run(ask)) }
+  }
+
   @Test func `a database that refused is tried again after a second, not before`() async throws {
     let database = try StoreDatabase()
     let clock = Locked(ContinuousClock.now)
