@@ -108,7 +108,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
       if !isLast { context.close(promise: nil) }
       return
     }
-    if isAnswering { breakOff(context: context) } else { refuse(refusal) }
+    // Within a body an answer is due, or gone before.
+    if isAnswering || body != nil { breakOff(context: context) } else { refuse(refusal) }
   }
 
   /// In place of an answer to a request that cannot be read.

@@ -91,6 +91,17 @@ import Testing
     _ = try? channel.finish(acceptAlreadyClosed: true)
   }
 
+  @Test func `a body that is no HTTP ends a connection whose answer is written, without another`()
+    throws
+  {
+    try serve()
+    try send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    try send("no length\r\n")
+    let text = try received()
+    #expect(text.matches(of: #/HTTP/1[.]1 /#).count == 1 && !channel.isActive, "\(text)")
+    _ = try? channel.finish(acceptAlreadyClosed: true)
+  }
+
   @Test func `dates are those of HTTP`() {
     #expect(HTTPAnswer.date(at: 784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
