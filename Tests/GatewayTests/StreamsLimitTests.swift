@@ -34,6 +34,17 @@ import Testing
     #expect(outputs.count == 4)
   }
 
+  @Test("what one message held is free once that is taken")
+  func takenBytes() {
+    var inbox = Follower.Inbox(now: 0)
+    let half = StreamLimits.waitingBytesMax / 2
+    for number in 1...2 { #expect(inbox.keep(.ping(id: .number(number)), bytes: half)) }
+    #expect(!inbox.keep(.ping(id: nil), bytes: half))
+    #expect(inbox.takeFirst() == .ping(id: .number(1)))
+    #expect(inbox.keep(.ping(id: nil), bytes: half))
+    #expect(!inbox.keep(.ping(id: nil), bytes: half))
+  }
+
   @Test("messages that wait for the token are bounded in bytes, and the bound closes with 1013")
   func waitingBytes() {
     var one = StreamsFollower(StreamsMarket(count: 1), credential: .token("good"))

@@ -58,6 +58,7 @@ extension Follower {
     private var countedAt: Int64
     /// For an authorization, or for the database.
     private(set) var waiting: [ClientMessage] = []
+    private var bytesOfWaiting: [Int] = []
     private var waitingBytes = 0
 
     init(now: Int64) { countedAt = now }
@@ -66,14 +67,14 @@ extension Follower {
     mutating func keep(_ message: ClientMessage, bytes: Int) -> Bool {
       guard waitingBytes + bytes <= StreamLimits.waitingBytesMax else { return false }
       waiting.append(message)
+      bytesOfWaiting.append(bytes)
       waitingBytes += bytes
       return true
     }
 
     /// To be called only while there is one.
     mutating func takeFirst() -> ClientMessage {
-      // Those that come meanwhile wait behind the same thing, or for nothing.
-      if waiting.count == 1 { waitingBytes = 0 }
+      waitingBytes -= bytesOfWaiting.removeFirst()
       return waiting.removeFirst()
     }
 
