@@ -13,7 +13,8 @@ import Testing
     "a request costs by its route, its symbols and its rows",
     arguments: [
       ("/v1/market", [:], 1), ("/v1/stocks", [:], 1), ("/v1/stocks", ["symbols": symbols], 11),
-      ("/v1/stocks/{symbol}/history", ["symbol": "sh600000"], 2),
+      ("/v1/stocks/{symbol}/history", ["symbol": "sh600000"], 4),
+      ("/v1/stocks/{symbol}/history", ["symbol": "sh600000", "limit": "100"], 2),
       ("/v1/stocks/{symbol}/history", ["symbol": "sh600000", "limit": "10000"], 6),
       ("/v1/coverage", [:], 10), ("/v1/coverage", ["limit": "5000"], 12),
       ("/v2/stocks/snapshots", ["symbols": symbols], 12),
@@ -43,7 +44,7 @@ import Testing
     // Forty at once.
     #expect(try await ask("/v1/market") == (200, "\"requests\";r=39;t=1"))
     #expect(
-      try await ask("/v1/stocks/sh600000/history?interval=1m") == (200, "\"requests\";r=37;t=1"))
+      try await ask("/v1/stocks/sh600000/history?limit=100") == (200, "\"requests\";r=37;t=1"))
     for left in [27, 17, 7] {
       #expect(try await ask("/v1/coverage").left.contains("r=\(left);"))
     }
@@ -71,6 +72,22 @@ import Testing
       #expect(control.pay(1_000, by: client) && control.pay(9, by: client))
       #expect(!control.pay(1_000, by: client) && control.pay(0, by: client))
     }
+  }
+
+  @Test(
+    "a picture of many minutes costs by what is read for it",
+    arguments: [
+      (["interval": "1m", "period": "max"], 10), (["interval": "1h", "period": "1y"], 10),
+      (["interval": "5m", "from": "2020-01-01"], 10), (["interval": "1m", "to": "2026-07-06"], 10),
+      (["interval": "1m", "from": "2026-07-01", "to": "2026-07-06"], 2), (["interval": "1m"], 2),
+      (["interval": "1m", "period": "1mo"], 2), (["interval": "1d", "period": "max"], 2),
+      (["interval": "1m", "period": "max", "limit": "2500"], 3), (["period": "max"], 2),
+    ] as [([String: String], Int)])
+  func picture(values: [String: String], expected: Int) throws {
+    let routes = MarketRoutes(memory: MarketMemory(), pool: QueryPool(url: "", log: quietLog)).all
+    let route = try #require(routes.first { $0.path == "/v1/stocks/{symbol}/history" })
+    let all = values.merging(["symbol": "sh600000", "points": "4"]) { value, _ in value }
+    #expect(route.cost(of: all) == expected)
   }
 
   @Test("an address is sent no more than its rate of bytes, and a user has none")

@@ -19,6 +19,30 @@ struct HistoryRequest: Sendable {
   static let limitMax = 10_000
   private static let limitDefault: Int64 = 5_000
 
+  /// Of a request without a limit, besides: its rows, or all the minutes that a picture reads.
+  @Sendable static func cost(of values: [String: String]) -> Int {
+    guard values["limit"] == nil else { return 0 }
+    guard values["points"] != nil else { return Int(limitDefault) / Route.rowsOfCost }
+    let interval = values["interval"].flatMap { Timeframe(interval: $0) } ?? .day1
+    let isOfMinutes = interval.rawValue <= Timeframe.hour1.rawValue
+    return isOfMinutes && !isMonthAtMost(values, of: interval) ? costOfMinutes : 0
+  }
+
+  private static let costOfMinutes = 8
+
+  private static func isMonthAtMost(_ values: [String: String], of interval: Timeframe) -> Bool {
+    let hasBounds = values["from"] != nil || values["to"] != nil
+    let asked = values["period"].flatMap { HistoryPeriod(rawValue: $0) }
+    if let period = asked ?? (hasBounds ? nil : .usual(for: interval)) {
+      return [.day, .fiveDays, .week, .month].contains(period)
+    }
+    let bounds = ["from", "to"].map { name in
+      values[name].flatMap { Timestamp(rfc3339: $0, zone: .shanghai) }
+    }
+    guard let from = bounds[0] else { return false }
+    return (bounds[1] ?? .now).microseconds(since: from) <= 31 * 86_400_000_000
+  }
+
   /// - Parameter lastDay: the newest day that is known of the series.
   init(_ arguments: Arguments, series: SeriesRecord, lastDay: TradingDay) throws(Problem) {
     self.series = series

@@ -15,7 +15,7 @@ extension MarketRoutes {
         problems: [.notFound, .conflict, .serviceUnavailable]
       ) { arguments in
         try await history(arguments)
-      }.costing(2)
+      }.costing(2, besides: HistoryRequest.cost)
     ]
   }
 

@@ -64,6 +64,8 @@ package struct Route: Sendable {
   /// What a request takes from its client's bucket, its symbols and rows aside: one for what memory
   /// has, or a statement that reads some rows.
   private(set) var cost = 1
+  /// And what one of these values takes besides.
+  private var costBesides: @Sendable ([String: String]) -> Int = { _ in 0 }
   let handler: Handler
 
   package init(
@@ -103,9 +105,11 @@ package struct Route: Sendable {
     return statuses.sorted()
   }
 
-  func costing(_ cost: Int) -> Route {
+  func costing(
+    _ cost: Int, besides: @escaping @Sendable ([String: String]) -> Int = { _ in 0 }
+  ) -> Route {
     var route = self
-    route.cost = cost
+    (route.cost, route.costBesides) = (cost, besides)
     return route
   }
 
@@ -115,7 +119,7 @@ package struct Route: Sendable {
 
   /// - Parameter values: of a request, each of them valid.
   func cost(of values: [String: String]) -> Int {
-    parameters.reduce(cost) { sum, parameter in
+    parameters.reduce(cost + costBesides(values)) { sum, parameter in
       guard let value = values[parameter.name] else { return sum }
       return switch parameter.kind {
       case .list: sum + Parameter.items(of: value).count / Self.symbolsOfCost
