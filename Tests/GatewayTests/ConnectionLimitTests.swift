@@ -131,6 +131,20 @@ import Testing
   }
 }
 
+@Suite struct UnreadAnswerTests {
+  @Test func `the connection of a request stays the one it came over while it is answered`() throws
+  {
+    weak var channel: EmbeddedChannel?
+    let context = try {
+      let opened = EmbeddedChannel()
+      _ = try opened.finish()
+      channel = opened
+      return GatewayContext(of: opened, log: quietLog)
+    }()
+    #expect(channel.map { ObjectIdentifier($0) } == context.connection)
+  }
+}
+
 @Suite struct HeadLimitTests {
   private let channel = EmbeddedChannel()
 

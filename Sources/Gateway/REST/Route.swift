@@ -20,8 +20,10 @@ package enum Scope: String, Sendable, CaseIterable {
 package struct GatewayContext: Sendable {
   /// Of the connection: behind a proxy, the proxy's.
   let peer: SocketAddress?
+  /// Kept: while a request is answered no other connection has its address in memory.
+  private let channel: any Channel
   /// Whom `ConnectionTable` knows it as.
-  let connection: ObjectIdentifier
+  var connection: ObjectIdentifier { ObjectIdentifier(channel) }
   /// nil where nothing is at the path.
   package internal(set) var route: Route?
   /// What the request takes from its client's bucket.
@@ -35,7 +37,7 @@ package struct GatewayContext: Sendable {
 
   package init(of channel: any Channel, log: Logger) {
     peer = channel.remoteAddress
-    connection = ObjectIdentifier(channel)
+    self.channel = channel
     self.log = log
   }
 }
