@@ -151,7 +151,8 @@ import Testing
   init() throws {
     let clock = HeadClock()
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandlers(clock, ByteToMessageHandler(HTTPRequestDecoder()))
+    try pipeline.addHandlers(
+      clock, ByteToMessageHandler(HTTPRequestDecoder()), HTTPServerPipelineHandler())
     try pipeline.addHandler(ExchangeTimeout(awaitingHeads: clock))
     try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 9)).wait()
   }
@@ -187,6 +188,15 @@ import Testing
     #expect(isOpen(afterSeconds: 40))
     try send("GET /v1")
     #expect(isOpen(afterSeconds: 9) && !isOpen(afterSeconds: 6))
+  }
+
+  @Test func `a head behind a request that is still answered may wait for that`() throws {
+    for path in ["/1", "/2"] { try send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
+    #expect(isOpen(afterSeconds: 30))
+    try channel.writeOutbound(
+      HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+    try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    #expect(isOpen(afterSeconds: 30))
   }
 
   @Test func `a client that takes no byte for 30 seconds has stalled, and one that takes some not`()

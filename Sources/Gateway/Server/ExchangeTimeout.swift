@@ -57,7 +57,10 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
         if waiting > 0 { context.channel.abandon() } else { context.close(promise: nil) }
       }
       if stall.isOver(waitingBytes: waiting, at: now) { return end(.stalled) }
-      if let since = clock?.waitsSince, now - since >= .seconds(HTTPPipeline.headSecondsMax) {
+      // A head behind a request that is not answered is held back.
+      if !isUnanswered, let since = clock?.waitsSince,
+        now - since >= .seconds(HTTPPipeline.headSecondsMax)
+      {
         return end(.head)
       }
       let isResting = waiting == 0 && (isReading || !isUnanswered)
