@@ -132,6 +132,26 @@ import Testing
 }
 
 @Suite struct UnreadAnswerTests {
+  @Test func `an answer counts until the kernel has it, also where its request ends later`() throws
+  {
+    let channel = EmbeddedChannel()
+    let table = ConnectionTable(ConnectionLimits(connectionsMax: 10))
+    try channel.pipeline.syncOperations.addHandler(ExchangeTimeout(counting: table))
+    table.opened(channel)
+    let bytes = 2 * ConnectionLimits.unsentBytesMin
+    try channel.writeInbound(
+      HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")))
+    #expect(table.hold(bytes, of: .user(1), on: ObjectIdentifier(channel)) == nil)
+    let head = HTTPResponseHead(version: .http1_1, status: .ok)
+    channel.write(HTTPServerResponsePart.head(head), promise: nil)
+    channel.write(HTTPServerResponsePart.end(nil), promise: nil)
+    try channel.writeInbound(HTTPServerRequestPart.end(nil))
+    #expect(table.figures.unsentBytes == bytes)
+    channel.flush()
+    #expect(table.figures.unsentBytes == 0)
+    _ = try channel.finish()
+  }
+
   @Test func `the connection of a request stays the one it came over while it is answered`() throws
   {
     weak var channel: EmbeddedChannel?

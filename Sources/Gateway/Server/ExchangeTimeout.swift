@@ -16,6 +16,8 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
   /// A request has no whole answer.
   private var isUnanswered = false
   private var answeredCount = 0
+  /// Answers that the kernel does not have.
+  private var untakenCount = 0
   private var stall = AnswerStall()
   private var nextLook: Scheduled<Void>?
   private var activeAt = NIODeadline.distantPast
@@ -96,16 +98,20 @@ final class ExchangeTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     }
     isUnanswered = false
     answeredCount += 1
+    untakenCount += 1
     activeAt = context.eventLoop.now
     let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-    written.futureResult.assumeIsolated().whenComplete { _ in self.restIfIdle() }
+    written.futureResult.assumeIsolated().whenComplete { _ in
+      self.untakenCount -= 1
+      self.restIfIdle()
+    }
     context.write(data, promise: written)
   }
 
   private var isIdle: Bool { !isReading && !isUnanswered }
 
   private func restIfIdle() {
-    if isIdle { id.map { connections?.rests($0) } }
+    if isIdle, untakenCount == 0 { id.map { connections?.rests($0) } }
   }
 }
 
