@@ -169,7 +169,7 @@ import Testing
     state.directory = InstrumentDirectory().updated(with: Self.records(count: 5_000))
     let market = state
     let door = AlpacaStream { market }
-    try await StreamsServer.run(source, doors: [door]) { port, _ in
+    try await StreamsServer.run(source, doors: [{ door.translator(for: $0) }]) { port, _ in
       let client = try StreamsClient(port: port)
       try client.upgrade("/v2/iex", headers: ["Content-Type: application/msgpack"])
       _ = try Self.packed(client)

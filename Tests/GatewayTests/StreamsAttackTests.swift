@@ -80,10 +80,10 @@ import Testing
     let admitted = Locked(StreamLimits.connectionsOfAddressMax + 2)
     try await StreamsServer.run(
       StreamsMarket(count: 1),
-      access: StreamsAccess(admit: {
+      access: StreamsAccess(identity: {
         admitted.withLock { left in
           left -= 1
-          return left < 0 ? .refused : .counted(key: "address")
+          return left < 0 ? .failure(.tooManyStreams) : .success("address")
         }
       }),
       body: { port, _ in

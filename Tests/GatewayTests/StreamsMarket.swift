@@ -105,12 +105,12 @@ final class StreamsMarket: StreamSource {
 /// Token "good" may read the market, "own" its user's things alone, "poor" nothing, "often" is over
 /// its rate; ticket "once" is a token, too.
 struct StreamsAccess: StreamAccess {
-  var admit: @Sendable () -> StreamAdmittance = { .unlimited }
+  var identity: @Sendable () -> Result<String?, Problem> = { .success(nil) }
   var holdsStill: @Sendable () -> Bool = { true }
   var isPaid: @Sendable (_ cost: Int, AccessKey) -> Bool = { _, _ in true }
   var waitMilliseconds: @Sendable (_ bytes: Int) -> Int64 = { _ in 0 }
 
-  func admittance(of peer: StreamPeer) -> StreamAdmittance { admit() }
+  func identity(of peer: StreamPeer) -> Result<String?, Problem> { identity() }
 
   func isInForce(_ grant: StreamGrant) -> Bool { holdsStill() }
 

@@ -8,7 +8,7 @@ import Operations
 enum StreamsServer {
   static func run(
     _ source: StreamsMarket, isAnonymousAllowed: Bool = true,
-    doors: [any StreamDoor] = [], access: StreamsAccess = StreamsAccess(),
+    doors: [StreamDoor] = [], access: StreamsAccess = StreamsAccess(),
     body: @escaping @Sendable (_ port: Int, _ hub: StreamHub) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)

@@ -4,21 +4,17 @@ import HTTPTypes
 /// Streams are judged as requests are.
 extension AccessControl: StreamAccess {
   /// A stream without a token counts as a request of its address.
-  package func admittance(of peer: StreamPeer) -> StreamAdmittance {
-    var request = AccessRequest(target: "/ws", peer: peer.address)
-    request.forwardedFor = peer.forwardedFor
-    let verdict = admit(request)
-    guard case .admitted = verdict.outcome else { return .refused }
-    return options.addressRequests == 0
-      ? .unlimited : .counted(key: "address \(verdict.address.bytes)")
+  package func identity(of peer: StreamPeer) -> Result<String?, Problem> {
+    let verdict = admit(AccessRequest(of: peer))
+    guard case .admitted = verdict.outcome else { return .failure(.tooManyStreams) }
+    return .success(options.addressRequests == 0 ? nil : "address \(verdict.address.bytes)")
   }
 
   /// A stream counts as a request, and a credential that is refused costs as one does.
   package func grant(
     for credential: StreamCredential, from peer: StreamPeer
   ) -> Result<StreamGrant, Problem> {
-    var request = AccessRequest(target: "/ws", peer: peer.address)
-    request.forwardedFor = peer.forwardedFor
+    var request = AccessRequest(of: peer)
     switch credential {
     case .token(let secret): request.authorization = "Bearer \(secret)"
     case .ticket(let ticket): request.ticket = ticket
@@ -63,5 +59,12 @@ extension StreamGrant {
       identity: String(identity.tokenID), client: .user(identity.userID),
       mayReadMarket: anonymous || identity.scopes.contains(.market),
       userID: identity.scopes.contains(.account) ? identity.userID : nil)
+  }
+}
+
+extension AccessRequest {
+  fileprivate init(of peer: StreamPeer) {
+    self.init(target: "/ws", peer: peer.address)
+    forwardedFor = peer.forwardedFor
   }
 }

@@ -11,7 +11,10 @@ enum DoorRegistry {
   }
 
   /// - Parameter market: the newest published state.
-  static func streams(market: @escaping @Sendable () -> MarketState) -> [any StreamDoor] {
-    [AlpacaStream(market: market), AlpacaTradeStream(market: market)]
+  static func streams(market: @escaping @Sendable () -> MarketState) -> [StreamDoor] {
+    let alpaca = AlpacaStream(market: market)
+    return [
+      { alpaca.translator(for: $0) }, { AlpacaTradeUpdates(for: $0, market: market) },
+    ]
   }
 }

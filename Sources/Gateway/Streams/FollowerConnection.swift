@@ -266,8 +266,8 @@ final class FollowerConnection: ChannelInboundHandler {
 
   private func follow(_ userID: Int64?) {
     guard followedUser != userID else { return }
-    if let followedUser { streams.users.remove(followedUser) }
-    if let userID { streams.users.add(userID) }
+    if let followedUser { streams.users.withLock { $0.remove(followedUser) } }
+    if let userID { streams.users.withLock { $0.add(userID) } }
     followedUser = userID
   }
 

@@ -38,17 +38,6 @@ final class StreamConnections: Sendable {
   func remove(_ identity: String) { counts.withLock { $0.remove(identity) } }
 }
 
-/// Whose outboxes streams follow, over all event loops.
-final class StreamUsers: Sendable {
-  private let counts = Locked(Counts<Int64>())
-
-  var followed: Set<Int64> { counts.withLock { $0.keys } }
-
-  func add(_ userID: Int64) { counts.withLock { $0.add(userID) } }
-
-  func remove(_ userID: Int64) { counts.withLock { $0.remove(userID) } }
-}
-
 /// How many there are of each; there is no entry of what there is none of.
 struct Counts<Key: Hashable & Sendable>: Sendable {
   private var counts: [Key: Int] = [:]

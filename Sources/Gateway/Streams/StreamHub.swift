@@ -7,8 +7,9 @@ import Platform
 package final class StreamHub: FeedSink {
   let services: StreamServices
   let settings: StreamSettings
-  let connections: StreamConnections
-  let users = StreamUsers()
+  let connections = StreamConnections()
+  /// Whose outboxes streams follow, over all event loops.
+  let users = Locked(Counts<Int64>())
   let portfolios = PortfolioBoard()
   private let wasLoaded: Locked<Bool>
   let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
@@ -19,7 +20,6 @@ package final class StreamHub: FeedSink {
   ) {
     self.services = services
     self.settings = settings
-    connections = StreamConnections()
     wasLoaded = Locked(services.source.current.isLoaded)
     var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
     for loop in group.makeIterator() {

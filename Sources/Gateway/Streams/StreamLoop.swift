@@ -8,7 +8,7 @@ final class StreamLoop {
   let eventLoop: any EventLoop
   let services: StreamServices
   let connections: StreamConnections
-  let users: StreamUsers
+  let users: Locked<Counts<Int64>>
   let portfolios: PortfolioBoard
   /// For each token.
   let connectionsMax: Int
@@ -28,7 +28,7 @@ final class StreamLoop {
 
   init(
     eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections,
-    users: StreamUsers, portfolios: PortfolioBoard, connectionsMax: Int
+    users: Locked<Counts<Int64>>, portfolios: PortfolioBoard, connectionsMax: Int
   ) {
     self.eventLoop = eventLoop
     self.connectionsMax = connectionsMax

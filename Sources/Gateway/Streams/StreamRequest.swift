@@ -24,16 +24,13 @@ struct StreamRequest: Equatable, Sendable {
   ///   - takesAnySecret: clients of other APIs cannot be without a secret; where none is needed,
   ///     one that is no token means nothing.
   init?(_ head: HTTPRequestHead, isBehindDoor: Bool = false, takesAnySecret: Bool = false) {
-    guard head.method == .GET else { return nil }
-    let path = head.uri.prefix { $0 != "?" }
+    let path = head.path
     switch path {
     case _ where isBehindDoor: framing = .webSocket
     case "/ws", "/v1/ws":
-      guard
-        head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" })
-      else { return nil }
+      guard head.offersWebSocket else { return nil }
       framing = .webSocket
-    case StreamRoute.path: framing = .events
+    case StreamRoute.path where head.method == .GET: framing = .events
     default: return nil
     }
     origin = head.headers.first(name: "origin")

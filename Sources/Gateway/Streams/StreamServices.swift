@@ -37,14 +37,6 @@ extension ChannelsRequest {
   }
 }
 
-/// Whether somebody without a credential may open one more stream.
-package enum StreamAdmittance: Sendable, Hashable {
-  case refused
-  /// Streams of one key are counted together.
-  case counted(key: String)
-  case unlimited
-}
-
 /// What streams read. But for `outbox` it is called on event loops and must return at once.
 package protocol StreamSource: Sendable {
   /// The newest published state. What it holds must be in `updates` already.
@@ -62,8 +54,8 @@ package protocol StreamSource: Sendable {
 
 /// Who may open streams. Called on event loops: nothing waits.
 package protocol StreamAccess: Sendable {
-  /// Of a request without a credential.
-  func admittance(of peer: StreamPeer) -> StreamAdmittance
+  /// With whom streams without a credential are counted; nil: they are not.
+  func identity(of peer: StreamPeer) -> Result<String?, Problem>
   func grant(
     for credential: StreamCredential, from peer: StreamPeer
   ) -> Result<StreamGrant, Problem>
@@ -93,7 +85,7 @@ package struct StreamSettings: Sendable {
   /// Which pages may open a stream, at which hosts.
   package var originRule: OriginRule
   /// Streams in the messages of other makers' APIs.
-  var doors: [any StreamDoor] = []
+  var doors: [StreamDoor] = []
 }
 
 extension FollowerConnection {

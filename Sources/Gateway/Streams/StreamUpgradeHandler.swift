@@ -22,7 +22,6 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
   /// Of a stream behind a door.
   private var translator: (any StreamTranslator)?
-  private var door: Door?
   private var isTakenOver = false
   private static let subprotocol = "candled.v1"
 
@@ -31,7 +30,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch (Self.unwrapInboundIn(data), taken) {
     case (.head(let head), nil):
-      findDoor(for: head)
+      translator = hub.settings.doors.lazy.compactMap { $0(head) }.first
       let request = StreamRequest(
         head, isBehindDoor: translator != nil, takesAnySecret: hub.settings.isAnonymousAllowed)
       guard let request else { return context.fireChannelRead(data) }
@@ -49,36 +48,26 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
     if !isTakenOver { context.fireErrorCaught(error) }
   }
 
-  private func findDoor(for head: HTTPRequestHead) {
-    for stream in hub.settings.doors where translator == nil {
-      translator = stream.translator(for: head)
-      door = translator.map { _ in stream.door }
-    }
-  }
-
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
     let origin = hub.settings.originRule.verdict(origin: request.origin, host: request.host)
     pageHeaders = hub.settings.originRule.headers(for: origin)
-    if head.headers[canonicalForm: "host"].count != 1 {
-      refuse(.hostExpected, context: context)
-    } else if AccessControl.holdsToken(head.uri) {
-      refuse(.tokenInAddress, context: context)
-    } else if let problem = request.problem {
-      refuse(problem, context: context)
-    } else if origin == .misdirected {
-      refuse(.misdirected, context: context)
-    } else if request.hasOtherAuthorization {
-      refuse(.unauthenticated, context: context)
-    } else if origin == .foreign {
-      refuse(.foreignOrigin, context: context)
-    } else if !hub.streams(on: context.eventLoop).load() {
-      refuse(.storeAway, context: context)
-    } else if request.framing == .webSocket {
-      acceptWebSocket(request, head: head, context: context)
-    } else {
-      admitEvents(request, context: context)
+    do throws(Problem) {
+      if head.headers[canonicalForm: "host"].count != 1 { throw .hostExpected }
+      if AccessControl.holdsToken(head.uri) { throw .tokenInAddress }
+      if let problem = request.problem { throw problem }
+      if origin == .misdirected { throw .misdirected }
+      if request.hasOtherAuthorization { throw .unauthenticated }
+      if origin == .foreign { throw .foreignOrigin }
+      if !hub.streams(on: context.eventLoop).load() { throw .storeAway }
+      if request.framing == .webSocket {
+        try acceptWebSocket(request, head: head, context: context)
+      } else {
+        try acceptEvents(request, context: context)
+      }
+    } catch {
+      refuse(error, context: context)
     }
   }
 
@@ -86,7 +75,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
 
   private func acceptWebSocket(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
-  ) {
+  ) throws(Problem) {
     let offered = head.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
     let upgrader = NIOWebSocketServerUpgrader(
       shouldUpgrade: { channel, _ in
@@ -97,11 +86,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
         return channel.eventLoop.makeSucceededFuture(headers)
       },
       upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
-    let identity: String?
-    switch counted(request, context: context) {
-    case .success(let counted): identity = counted
-    case .failure(let problem): return refuse(problem, context: context)
-    }
+    let identity = request.credential == nil ? try counted(request, context: context) : nil
     upgrader.buildUpgradeResponse(
       channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
     ).assumeIsolated().whenComplete { response in
@@ -123,28 +108,19 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
 
   // MARK: Events
 
-  private func admitEvents(_ request: StreamRequest, context: ChannelHandlerContext) {
+  private func acceptEvents(
+    _ request: StreamRequest, context: ChannelHandlerContext
+  ) throws(Problem) {
     guard let credential = request.credential else {
-      guard hub.settings.isAnonymousAllowed else {
-        return refuse(.unauthenticated, context: context)
-      }
-      switch counted(request, context: context) {
-      case .success(let identity):
-        return followEvents(request, identity: identity, grant: nil, context: context)
-      case .failure(let problem): return refuse(problem, context: context)
-      }
+      guard hub.settings.isAnonymousAllowed else { throw .unauthenticated }
+      let identity = try counted(request, context: context)
+      return followEvents(request, identity: identity, grant: nil, context: context)
     }
-    let grant: StreamGrant
-    switch hub.services.access.grant(for: credential, from: peer(of: request, context: context)) {
-    case .success(let granted):
-      if let scope = request.subscription?.scope(lackedBy: granted) {
-        return refuse(.forbidden(scope), context: context)
-      }
-      grant = granted
-    case .failure(let problem): return refuse(problem, context: context)
-    }
+    let peer = peer(of: request, context: context)
+    let grant = try hub.services.access.grant(for: credential, from: peer).get()
+    if let scope = request.subscription?.scope(lackedBy: grant) { throw .forbidden(scope) }
     guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
-      return refuse(.tooManyStreams, context: context)
+      throw .tooManyStreams
     }
     followEvents(request, identity: grant.identity, grant: grant, context: context)
   }
@@ -174,16 +150,13 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   /// Counts a stream that comes without a credential.
   private func counted(
     _ request: StreamRequest, context: ChannelHandlerContext
-  ) -> Result<String?, Problem> {
-    guard request.credential == nil else { return .success(nil) }
-    switch hub.services.access.admittance(of: peer(of: request, context: context)) {
-    case .unlimited: return .success(nil)
-    case .counted(let key)
-    where hub.connections.add(
-      key, atMost: StreamLimits.connectionsOfAddressMax):
-      return .success(key)
-    case .counted, .refused: return .failure(.tooManyStreams)
+  ) throws(Problem) -> String? {
+    let peer = peer(of: request, context: context)
+    guard let identity = try hub.services.access.identity(of: peer).get() else { return nil }
+    guard hub.connections.add(identity, atMost: StreamLimits.connectionsOfAddressMax) else {
+      throw .tooManyStreams
     }
+    return identity
   }
 
   private func peer(of request: StreamRequest, context: ChannelHandlerContext) -> StreamPeer {
@@ -241,7 +214,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   /// Answers, and ends the connection.
   private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
     count(HTTPResponseStatus(statusCode: problem.status.code))
-    var refusal = Answer(problem, through: door)
+    var refusal = Answer(problem, through: translator?.door)
     refusal.headers.append(contentsOf: Answer.headersOfAll)
     var (head, body) = (refusal.http.head, refusal.body)
     head.headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)")

@@ -5,8 +5,7 @@ import Market
 import NIOHTTP1
 import Platform
 
-final class AlpacaStream: StreamDoor {
-  let door = AlpacaDoor.door
+final class AlpacaStream: Sendable {
   let market: @Sendable () -> MarketState
   private let translations = Locked<[Translated: Known]>([:])
 
@@ -29,12 +28,9 @@ final class AlpacaStream: StreamDoor {
   init(market: @escaping @Sendable () -> MarketState) { self.market = market }
 
   func translator(for head: HTTPRequestHead) -> (any StreamTranslator)? {
-    let upgrades = head.headers[canonicalForm: "upgrade"]
-    guard head.method == .GET, upgrades.contains(where: { $0.lowercased() == "websocket" })
-    else { return nil }
-    let path = head.uri.prefix { $0 != "?" }
-    guard path.hasPrefix(door.path + "/") else { return nil }
-    let feed = path.dropFirst(door.path.count + 1)
+    let path = AlpacaDoor.door.path + "/"
+    guard head.offersWebSocket, head.path.hasPrefix(path) else { return nil }
+    let feed = head.path.dropFirst(path.count)
     guard (1...Self.feedLengthMax).contains(feed.utf8.count),
       feed.utf8.allSatisfy({ (97...122).contains($0) || $0 == 95 })
     else { return nil }

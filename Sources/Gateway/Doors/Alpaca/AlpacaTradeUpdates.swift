@@ -10,27 +10,17 @@ import NIOCore
 import NIOHTTP1
 import PaperTrading
 
-struct AlpacaTradeStream: StreamDoor {
-  let door = AlpacaDoor.door
-  let market: @Sendable () -> MarketState
-
-  private static let paths: Set<Substring> = ["/stream", "/stream/"]
-
-  func translator(for head: HTTPRequestHead) -> (any StreamTranslator)? {
-    let upgrades = head.headers[canonicalForm: "upgrade"]
-    guard head.method == .GET, upgrades.contains(where: { $0.lowercased() == "websocket" }),
-      Self.paths.contains(head.uri.prefix { $0 != "?" })
-    else { return nil }
-    return AlpacaTradeUpdates(market: market)
-  }
-}
-
 final class AlpacaTradeUpdates: StreamTranslator {
+  let door = AlpacaDoor.door
   let isBinary = false
   private let market: @Sendable () -> MarketState
   private static let stream = "trade_updates"
 
-  init(market: @escaping @Sendable () -> MarketState) { self.market = market }
+  /// nil: the request does not open this stream.
+  init?(for head: HTTPRequestHead, market: @escaping @Sendable () -> MarketState) {
+    guard head.offersWebSocket, ["/stream", "/stream/"].contains(head.path) else { return nil }
+    self.market = market
+  }
 
   func resolve(_ symbol: String) -> SeriesPlace? { nil }
 

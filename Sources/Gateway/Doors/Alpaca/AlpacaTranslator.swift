@@ -7,6 +7,7 @@ import NIOCore
 import Reader
 
 final class AlpacaTranslator: StreamTranslator {
+  let door = AlpacaDoor.door
   let isBinary: Bool
   private let stream: AlpacaStream
   private let feed: String
