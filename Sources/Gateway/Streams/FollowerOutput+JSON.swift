@@ -12,10 +12,21 @@ extension FollowerOutput {
     }
   }
 
+  private var hasObjects: Bool {
+    switch self {
+    case .snapshot, .prices, .log, .updates, .portfolios: true
+    default: false
+    }
+  }
+
+  /// The message without its objects, for which there is an empty list at its end.
   func json(
     reached: Follower.Reached?, in market: StreamMarket, feeds: () -> [UInt8]
   ) -> [UInt8] {
-    JSONWriter.encode { writeMembers(to: &$0, reached: reached, in: market, feeds: feeds) }
+    JSONWriter.encode { object in
+      writeMembers(to: &object, reached: reached, in: market, feeds: feeds)
+      if hasObjects { object.array("data") { _ in } }
+    }
   }
 
   private func writeMembers(
@@ -46,15 +57,24 @@ extension FollowerOutput {
     case .slow(let conflated): object.member("conflated") { $0.integer(Int64(conflated)) }
     case .heartbeat(let seq):
       let now = Timestamp(microseconds: SystemClock.realMicroseconds())
-      object.member("seq") { $0.integer(seq) }
-      if let log = reached?.log(behind: seq) {
-        object.member("logSeq") { $0.integer(log.after) }
-        if log.position > 0 { object.member("logPosition") { $0.integer(Int64(log.position)) } }
-      }
+      object.member(seq: seq, reached: reached)
       object.member("at") { $0.string(now.description) }
       object.member("stale") { $0.boolean(market.lostAt != nil) }
       object.member("feeds") { $0.encoded(feeds()) }
-    case .snapshot, .prices, .log, .updates, .portfolios, .close: break
+    case .snapshot(let snapshot):
+      object.member("channel") { $0.string("stock-prices") }
+      object.member("epoch") { $0.integer(market.epoch) }
+      object.member(seq: snapshot.seq, reached: reached)
+      object.member("part") { $0.integer(Int64(snapshot.part)) }
+      object.member("parts") { $0.integer(Int64(snapshot.parts)) }
+    case .prices(let seq, _):
+      object.member(seq: seq, reached: reached)
+      object.member("at") { $0.optional(market.committedAt) { $0.string($1.description) } }
+    case .log(_, let seq, _): object.member(seq: seq, reached: reached)
+    case .updates(_, let number, let epoch, _):
+      object.member("n") { $0.integer(number) }
+      object.member("epochN") { $0.integer(epoch) }
+    case .portfolios, .close: break
     }
   }
 
@@ -98,6 +118,14 @@ extension JSONWriter {
     case .text(let text): member("id") { $0.string(text) }
     case .number(let number): member("id") { $0.integer(number) }
     }
+  }
+
+  /// The seq, and where the log goes on if that is not it.
+  fileprivate mutating func member(seq: Int64, reached: Follower.Reached?) {
+    member("seq") { $0.integer(seq) }
+    guard let log = reached?.log(behind: seq) else { return }
+    member("logSeq") { $0.integer(log.after) }
+    if log.position > 0 { member("logPosition") { $0.integer(Int64(log.position)) } }
   }
 
   fileprivate mutating func member(channels: [SubscribedChannel], unknown: [String]) {

@@ -10,11 +10,11 @@ enum StreamFraming: Sendable {
 }
 
 struct OutputEncoder {
-  private var pricesHead: (seq: Int64, bytes: [UInt8]) = (-1, [])
+  /// What is around the prices of a commit.
+  private var prices: (seq: Int64, message: [UInt8]) = (-1, [])
   /// A frame's header, or the fields of an event.
   private static let surroundingBytesMax = 64
   private static let comma = UInt8(ascii: ",")
-  private static let tail = Array("]}".utf8)
 
   /// - Parameter reached: with this message; nil: a client that comes again cannot name it.
   mutating func write(
@@ -28,15 +28,9 @@ struct OutputEncoder {
     if framing == .events, let reached, let seq = reached.seq {
       buffer.writeString("id: \(market.epoch)-\(seq)\(reached.suffix(behind: seq))\n")
     }
-    guard let head = head(of: output, reached: reached, in: market) else {
-      let whole = output.json(reached: reached, in: market, feeds: feeds)
-      Self.writeMessage(
-        head: whole, objects: EmptyCollection<[UInt8]>(), tail: [], framing: framing, to: &buffer)
-      return
-    }
+    let message = message(of: output, reached: reached, in: market, feeds: feeds)
     func write(list objects: some Collection<[UInt8]>) {
-      Self.writeMessage(
-        head: head, objects: objects, tail: Self.tail, framing: framing, to: &buffer)
+      Self.writeMessage(message, around: objects, framing: framing, to: &buffer)
     }
     switch output {
     case .prices(_, let stocks): write(list: stocks.lazy.map { $0.json })
@@ -44,22 +38,24 @@ struct OutputEncoder {
     case .log(_, _, let messages): write(list: messages.lazy.map { $0.json })
     case .updates(_, _, _, let items): write(list: items.lazy.map { $0.json })
     case .portfolios(let objects): write(list: objects)
-    default: break
+    default: write(list: [])
     }
   }
 
+  /// - Parameter message: of one with objects they go into its last member, an empty list.
   private static func writeMessage(
-    head: [UInt8], objects: some Collection<[UInt8]>, tail: [UInt8], framing: StreamFraming,
+    _ message: [UInt8], around objects: some Collection<[UInt8]>, framing: StreamFraming,
     to buffer: inout ByteBuffer
   ) {
+    let tail = objects.isEmpty ? [] : message.suffix(2)
     let commas = max(0, objects.count - 1)
-    let length = head.count + objects.reduce(commas) { $0 + $1.count } + tail.count
+    let length = objects.reduce(message.count + commas) { $0 + $1.count }
     buffer.reserveCapacity(minimumWritableBytes: length + surroundingBytesMax)
     switch framing {
     case .webSocket: writeHeader(length: length, to: &buffer)
     case .events: buffer.writeString("data: ")
     }
-    buffer.writeBytes(head)
+    buffer.writeBytes(message.dropLast(tail.count))
     for (index, object) in objects.enumerated() {
       if index > 0 { buffer.writeInteger(comma) }
       buffer.writeBytes(object)
@@ -100,46 +96,17 @@ struct OutputEncoder {
 
   // MARK: JSON
 
-  /// What stands before the objects of a message; nil of one without a list of them.
-  private mutating func head(
-    of output: FollowerOutput, reached: Follower.Reached?, in market: StreamMarket
-  ) -> [UInt8]? {
-    switch output {
-    case .prices(let seq, _):
-      guard reached?.log(behind: seq) == nil else {
-        return Self.pricesHead(seq: seq, reached: reached, in: market)
-      }
-      if pricesHead.seq != seq {
-        pricesHead = (seq, Self.pricesHead(seq: seq, reached: nil, in: market))
-      }
-      return pricesHead.bytes
-    case .log(let type, let seq, _):
-      let log = reached.member(behind: seq)
-      return Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8)
-    case .portfolios:
-      return Array("{\"type\":\"\(UserChannel.portfolios.rawValue)\",\"data\":[".utf8)
-    case .updates(let channel, let number, let epoch, _):
-      let head =
-        "{\"type\":\"\(channel.rawValue)\",\"n\":\(number),\"epochN\":\(epoch),\"data\":["
-      return Array(head.utf8)
-    case .snapshot(let snapshot):
-      let head = """
-        {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq)\
-        \(reached.member(behind: snapshot.seq)),"part":\(snapshot.part),"parts":\(snapshot.parts),\
-        "data":[
-        """
-      return Array(head.utf8)
-    default: return nil
-    }
-  }
-
-  private static func pricesHead(
-    seq: Int64, reached: Follower.Reached?, in market: StreamMarket
+  private mutating func message(
+    of output: FollowerOutput, reached: Follower.Reached?, in market: StreamMarket,
+    feeds: () -> [UInt8]
   ) -> [UInt8] {
-    let at = market.committedAt.map { "\"\($0)\"" } ?? "null"
-    let log = reached.member(behind: seq)
-    return Array(
-      "{\"type\":\"stock-prices\",\"seq\":\(seq)\(log),\"at\":\(at),\"data\":[".utf8)
+    guard case .prices(let seq, _) = output, reached?.log(behind: seq) == nil else {
+      return output.json(reached: reached, in: market, feeds: feeds)
+    }
+    if prices.seq != seq {
+      prices = (seq, output.json(reached: nil, in: market, feeds: feeds))
+    }
+    return prices.message
   }
 }
 
@@ -157,13 +124,5 @@ extension Follower.Reached {
     guard let log = log(behind: seq) else { return outbox }
     let position = log.position == 0 ? "" : "-\(log.position)"
     return "-\(log.after)\(position)\(outbox)"
-  }
-}
-
-extension Follower.Reached? {
-  fileprivate func member(behind seq: Int64) -> String {
-    guard let log = self?.log(behind: seq) else { return "" }
-    let position = log.position == 0 ? "" : ",\"logPosition\":\(log.position)"
-    return ",\"logSeq\":\(log.after)\(position)"
   }
 }
