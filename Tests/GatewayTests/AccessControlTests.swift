@@ -94,10 +94,8 @@ import Testing
     #expect(throws: Problem.unauthenticated) {
       try Principal.anonymous.identity(with: .market)
     }
-    try Principal.anonymous.requireMarket(anonymous: true)
-    #expect(throws: Problem.unauthenticated) {
-      try Principal.anonymous.requireMarket(anonymous: false)
-    }
+    try control(.init(anonymous: true)).require(.market, of: .anonymous)
+    #expect(throws: Problem.unauthenticated) { try control().require(.market, of: .anonymous) }
   }
 
   @Test func `a token in an address is refused, in any part of it`() {

@@ -63,9 +63,9 @@ import Testing
       let operation = try #require(paths[route.path]?[route.method.rawValue.lowercased()])
       let security = operation["security"] as? [[String: [String]]]
       switch route.scope {
-      case .open: #expect(security == nil, "\(route.path)")
+      case nil: #expect(security == nil, "\(route.path)")
       case .market: #expect(security == [[:], ["token": ["market"]]], "\(route.path)")
-      default: #expect(security == [["token": [route.scope.rawValue]]], "\(route.path)")
+      case let scope?: #expect(security == [["token": [scope.rawValue]]], "\(route.path)")
       }
       let reply = try await gateway.ask(
         route.path.replacing(#/\{\w+\}/#, with: "1"), method: route.method, bearer: "nothing")

@@ -19,7 +19,7 @@ import Testing
     var parts = Gateway.Parts()
     parts.routes = [
       Route(
-        "/old/price", summary: "A price.", scope: control == nil ? .open : .market,
+        "/old/price", summary: "A price.", scope: control == nil ? nil : .market,
         parameters: [Parameter("limit", .integer(1...5), summary: "How many.", example: "1")],
         answer: .string, problems: [.notFound, .serviceUnavailable], door: door
       ) { _ in throw Problem.storeAway }

@@ -74,7 +74,7 @@ import Testing
   func brokenBody() async throws {
     struct Lost: Error {}
     let route = Route(
-      "/body", method: .put, summary: "Takes one.", scope: .open, answer: .string, body: .string
+      "/body", method: .put, summary: "Takes one.", scope: nil, answer: .string, body: .string
     ) { _ in Answer(json: []) }
     let table = RouteTable([route], access: nil, counters: RequestCounters())
     let request = Request(

@@ -15,15 +15,19 @@ package struct AccessMiddleware: Sendable {
   }
 
   func handle(
-    _ request: Request, context: GatewayContext,
-    next: (Request, GatewayContext) async -> Answer
+    _ request: Request, context: GatewayContext, next: (GatewayContext) async -> Answer
   ) async -> Answer {
     let verdict = control.admit(
       AccessRequest(request, peer: context.peer?.ipAddress), cost: context.cost)
-    var answer = await respond(to: request, context: context, by: verdict, next: next)
-    let bytes = answer.body.readableBytes
-    if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
-      answer = Answer(problem, through: context.door)
+    var answer: Answer
+    do throws(Problem) {
+      answer = try await respond(context: context, by: verdict, next: next)
+      let bytes = answer.body.readableBytes
+      if let problem = connections?.hold(bytes, of: verdict.key, on: context.connection) {
+        throw problem
+      }
+    } catch {
+      answer = Answer(error, through: context.door)
     }
     let sent = request.method == .head ? 0 : answer.body.readableBytes
     control.finished(verdict, status: answer.status.code, bytes: sent)
@@ -31,41 +35,26 @@ package struct AccessMiddleware: Sendable {
     return answer
   }
 
+  /// Checks the route's scope, here alone.
   private func respond(
-    to request: Request, context: GatewayContext, by verdict: AccessVerdict,
-    next: (Request, GatewayContext) async -> Answer
-  ) async -> Answer {
-    switch entry(of: verdict, to: context.route, on: context.connection) {
-    case .preflight(let isListed):
-      guard isListed else { return Answer(status: .noContent) }
+    context: GatewayContext, by verdict: AccessVerdict, next: (GatewayContext) async -> Answer
+  ) async throws(Problem) -> Answer {
+    switch verdict.outcome {
+    case .refused(let problem): throw problem
+    case .preflight(isListed: false): return Answer(status: .noContent)
+    case .preflight:
       // The table answers OPTIONS with the methods that the path has.
-      let methods = await next(request, context).headers[.allow]
-      return Answer(
-        status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
-    case .refused(let problem): return Answer(problem, through: context.door)
+      let methods = await next(context).headers[.allow]
+      return Answer(status: .noContent, headers: OriginRule.preflightHeaders(methods: methods))
     case .admitted(let principal):
+      try control.require(context.route?.scope, of: principal)
+      if let problem = connections?.identify(context.connection, as: verdict.key) {
+        throw problem
+      }
       var context = context
       context.principal = principal
-      return await AccessKey.$current.withValue(verdict.key) { await next(request, context) }
+      return await AccessKey.$current.withValue(verdict.key) { await next(context) }
     }
-  }
-}
-
-extension AccessMiddleware {
-  /// The verdict on a request to this route: the one place where its scope is checked.
-  private func entry(
-    of verdict: AccessVerdict, to route: Route?, on connection: ObjectIdentifier
-  ) -> AccessVerdict.Outcome {
-    guard case .admitted(let principal) = verdict.outcome else { return verdict.outcome }
-    do throws(Problem) {
-      try control.require(route?.scope ?? .open, of: principal)
-    } catch {
-      return .refused(error)
-    }
-    if let problem = connections?.identify(connection, as: verdict.key) {
-      return .refused(problem)
-    }
-    return verdict.outcome
   }
 }
 
@@ -78,15 +67,11 @@ extension AccessVerdict {
 }
 
 extension AccessControl {
+  /// - Parameter scope: nil: for everybody.
   /// - Throws: 401 without a token that is needed, 403 with one that lacks the scope.
-  fileprivate func require(_ scope: Scope, of principal: Principal) throws(Problem) {
-    switch scope {
-    case .open: return
-    case .market: try principal.requireMarket(anonymous: options.anonymous)
-    case .account: _ = try principal.identity(with: .account)
-    case .trade: _ = try principal.identity(with: .trade)
-    case .admin: _ = try principal.identity(with: .admin)
-    }
+  func require(_ scope: TokenScope?, of principal: Principal) throws(Problem) {
+    guard let scope, scope != .market || !options.anonymous else { return }
+    _ = try principal.identity(with: scope)
   }
 }
 

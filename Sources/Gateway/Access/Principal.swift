@@ -24,11 +24,4 @@ package enum Principal: Sendable, Hashable {
     guard identity.scopes.contains(scope) else { throw .forbidden(scope) }
     return identity
   }
-
-  /// Whether the market may be read.
-  /// - Parameter anonymous: `gateway.anonymous`.
-  /// - Throws: 401, 403.
-  package func requireMarket(anonymous: Bool) throws(Problem) {
-    if !anonymous { _ = try identity(with: .market) }
-  }
 }

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import HTTPTypes
 
@@ -25,10 +26,11 @@ struct UserRequest: Sendable {
 extension Route {
   /// A route of what belongs to a user. Without a token it answers 401.
   static func ofUser(
-    _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .account,
-    parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
-    others: [DeclaredAnswer] = [], body: Schema? = nil, problems: [HTTPResponse.Status],
-    door: Door? = nil, respond: @escaping @Sendable (UserRequest) async throws(Problem) -> Answer
+    _ path: String, method: HTTPRequest.Method = .get, summary: String,
+    scope: TokenScope? = .account, parameters: [Parameter] = [],
+    status: HTTPResponse.Status = .ok, answer: Schema?, others: [DeclaredAnswer] = [],
+    body: Schema? = nil, problems: [HTTPResponse.Status], door: Door? = nil,
+    respond: @escaping @Sendable (UserRequest) async throws(Problem) -> Answer
   ) -> Route {
     Route(
       path, method: method, summary: summary, scope: scope, parameters: parameters,

@@ -12,7 +12,7 @@ extension UserRoutes {
     [
       // Any token may have one: what it opens is the token's.
       route(
-        .post, path: "/v1/tickets", scope: .open, status: .created, answer: Self.ticket,
+        .post, path: "/v1/tickets", scope: nil, status: .created, answer: Self.ticket,
         summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s.",
         respond: makeTicket),
       route(
@@ -110,7 +110,7 @@ extension UserRoutes {
     @Sendable (UserRequest) async throws(Problem) -> Answer
 
   func route(
-    _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
+    _ method: HTTPRequest.Method, path: String, scope: TokenScope? = .account,
     status: HTTPResponse.Status = .ok, answer: Schema?, body: Schema? = nil, summary: String,
     query: [Parameter] = [], problems: [HTTPResponse.Status] = [],
     respond: @escaping Responding

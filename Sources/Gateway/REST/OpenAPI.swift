@@ -1,6 +1,7 @@
 /// The OpenAPI 3.1 document of a route table. It has nothing of its own: what is not in the table
 /// is not in the document.
 
+import AppStore
 import HTTPTypes
 import Market
 
@@ -68,11 +69,11 @@ extension JSONWriter {
   private mutating func write(operation route: Route) {
     object { operation in
       operation.member("summary") { $0.string(route.summary) }
-      if route.scope != .open {
+      if let scope = route.scope {
         operation.array("security") { choices in
           // Anonymous reading, where it is configured.
-          if route.scope == .market { choices.object { _ in } }
-          choices.object { $0.member("token") { $0.strings([route.scope.rawValue]) } }
+          if scope == .market { choices.object { _ in } }
+          choices.object { $0.member("token") { $0.strings([scope.rawValue]) } }
         }
       }
       operation.list("parameters", of: route.parameters) { $0.write($1) }

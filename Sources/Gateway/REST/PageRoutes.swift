@@ -7,13 +7,13 @@ import Page
 enum PageRoutes {
   static let all = [
     Route(
-      "/", summary: "The page for browsers.", scope: .open, answer: .string,
+      "/", summary: "The page for browsers.", scope: nil, answer: .string,
       contentType: Page.start.contentType, isAPI: false
     ) { _ in
       answer(Page.start, caching: "no-cache")
     },
     Route(
-      "/page/{version}/{file}", summary: "What the page is made of.", scope: .open,
+      "/page/{version}/{file}", summary: "What the page is made of.", scope: nil,
       parameters: [version, file], answer: .string, contentType: "text/javascript",
       problems: [.notFound], isAPI: false
     ) { arguments in

@@ -1,20 +1,11 @@
 /// A route of the API, as data: the table of these serves requests and makes the OpenAPI document,
 /// so that neither knows what the other does not.
 
+import AppStore
 import HTTPTypes
 import Logging
 import Market
 import NIOCore
-
-/// What a token must allow.
-package enum Scope: String, Sendable, CaseIterable {
-  /// For everybody who reaches the address: no market data, no user's data.
-  case open
-  case market
-  case account
-  case trade
-  case admin
-}
 
 /// Of one request, while it is answered.
 package struct GatewayContext: Sendable {
@@ -46,9 +37,14 @@ package struct Route: Sendable {
   package typealias Handler = @Sendable (Arguments) async throws -> Answer
 
   package let method: HTTPRequest.Method
-  private let pattern: PathPattern
+  /// `/v1/stocks/{symbol}`
+  package let path: String
+  /// Of the path, each with the name of what differs there.
+  private let segments: [(text: Substring, parameter: String?)]
   package let summary: String
-  package let scope: Scope
+  /// What a token must allow; nil: for everybody who reaches the address: it is no market data, and
+  /// no user's data.
+  package let scope: TokenScope?
   package let parameters: [Parameter]
   /// What it answers with where nothing is wrong, the usual one first.
   package let answers: [DeclaredAnswer]
@@ -71,15 +67,18 @@ package struct Route: Sendable {
   let handler: Handler
 
   package init(
-    _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
-    parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
-    contentType: String = "application/json",
+    _ path: String, method: HTTPRequest.Method = .get, summary: String,
+    scope: TokenScope? = .market, parameters: [Parameter] = [],
+    status: HTTPResponse.Status = .ok, answer: Schema?, contentType: String = "application/json",
     others: [DeclaredAnswer] = [], body: Schema? = nil,
     problems: [HTTPResponse.Status] = [], door: Door? = nil, isStream: Bool = false,
     isAPI: Bool = true, handler: @escaping Handler
   ) {
     self.method = method
-    pattern = PathPattern(path)
+    self.path = path
+    segments = path.split(separator: "/", omittingEmptySubsequences: false).map { text in
+      (text, text.hasPrefix("{") ? String(text.dropFirst().dropLast()) : nil)
+    }
     self.summary = summary
     self.scope = scope
     self.parameters = parameters
@@ -92,9 +91,6 @@ package struct Route: Sendable {
     self.isAPI = isAPI
     self.handler = handler
   }
-
-  /// `/v1/stocks/{symbol}`
-  package var path: String { pattern.text }
 
   /// Every status that is no answer: those of its own, and what the table and the door before it
   /// answer to any request.
@@ -132,42 +128,6 @@ package struct Route: Sendable {
   }
 
   /// The values of the path's parameters; nil where the path is another's.
-  func match(_ parts: [Substring]) -> [String: String]? { pattern.match(parts) }
-}
-
-/// An answer that is no problem, as the document shows it.
-package struct DeclaredAnswer: Sendable {
-  let status: HTTPResponse.Status
-  /// nil for nothing.
-  let schema: Schema?
-
-  package init(_ status: HTTPResponse.Status, schema: Schema?) {
-    self.status = status
-    self.schema = schema
-  }
-}
-
-/// A path, with names in place of what differs.
-private struct PathPattern {
-  private struct Segment {
-    let text: Substring
-    /// Its name.
-    let parameter: String?
-
-    init(_ text: Substring) {
-      self.text = text
-      parameter = text.hasPrefix("{") ? String(text.dropFirst().dropLast()) : nil
-    }
-  }
-
-  let text: String
-  private let segments: [Segment]
-
-  init(_ text: String) {
-    self.text = text
-    segments = text.split(separator: "/", omittingEmptySubsequences: false).map(Segment.init)
-  }
-
   func match(_ parts: [Substring]) -> [String: String]? {
     guard parts.count == segments.count else { return nil }
     var values: [String: String] = [:]
@@ -179,5 +139,17 @@ private struct PathPattern {
       }
     }
     return values
+  }
+}
+
+/// An answer that is no problem, as the document shows it.
+package struct DeclaredAnswer: Sendable {
+  let status: HTTPResponse.Status
+  /// nil for nothing.
+  let schema: Schema?
+
+  package init(_ status: HTTPResponse.Status, schema: Schema?) {
+    self.status = status
+    self.schema = schema
   }
 }

@@ -42,7 +42,7 @@ package struct RouteTable: Sendable {
     }
     let answer =
       if let access {
-        await access.handle(request, context: context) { request, context in
+        await access.handle(request, context: context) { context in
           await settle(found, request: request, context: context)
         }
       } else {

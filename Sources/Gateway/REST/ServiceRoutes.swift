@@ -16,17 +16,17 @@ package struct ServiceRoutes: Sendable {
 
   package var all: [Route] {
     [
-      Route("/livez", summary: "Whether the process answers.", scope: .open, answer: Self.health) {
+      Route("/livez", summary: "Whether the process answers.", scope: nil, answer: Self.health) {
         _ in Self.alive
       },
       Route(
-        "/readyz", summary: "Whether quotes are loaded.", scope: .open, answer: Self.health,
+        "/readyz", summary: "Whether quotes are loaded.", scope: nil, answer: Self.health,
         problems: [.serviceUnavailable]
       ) { _ in
         Self.status(try memory.loaded().lostAt == nil ? "ready" : "stale")
       },
       Route(
-        "/metrics", summary: "Metrics in Prometheus's text format.", scope: .open,
+        "/metrics", summary: "Metrics in Prometheus's text format.", scope: nil,
         answer: .string, contentType: "text/plain; version=0.0.4"
       ) { _ in
         Answer(
@@ -62,11 +62,11 @@ package struct ServiceRoutes: Sendable {
   package static func describing(_ routes: [Route]) -> Route {
     let path = "/v1/openapi.json"
     let summary = "This API as an OpenAPI 3.1 document."
-    let placeholder = Route(path, summary: summary, scope: .open, answer: .object([])) { _ in
+    let placeholder = Route(path, summary: summary, scope: nil, answer: .object([])) { _ in
       throw Problem.notFound
     }
     let document = OpenAPI.document(of: routes + [placeholder], version: "1")
     let answer = Answer(tagging: document, caching: "public, max-age=300")
-    return Route(path, summary: summary, scope: .open, answer: .object([])) { _ in answer }
+    return Route(path, summary: summary, scope: nil, answer: .object([])) { _ in answer }
   }
 }
