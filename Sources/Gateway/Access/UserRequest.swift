@@ -24,6 +24,11 @@ struct UserRequest: Sendable {
 }
 
 extension Route {
+  /// Of what changes a user's own things.
+  static let problemsOfChange: [HTTPResponse.Status] = [
+    .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
+  ]
+
   /// A route of what belongs to a user. Without a token it answers 401.
   static func ofUser(
     _ path: String, method: HTTPRequest.Method = .get, summary: String,

@@ -36,13 +36,6 @@ extension MarketZone {
   }
 }
 
-extension Int {
-  /// Of seconds since midnight: `09:30`.
-  var clockText: String {
-    [self / 3_600, self / 60 % 60].map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
-  }
-}
-
 extension TradingDay {
   /// Writes `2026-07-06` and returns how many bytes it is; `momentBytesMax` always suffice.
   func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {

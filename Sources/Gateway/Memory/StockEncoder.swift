@@ -12,6 +12,7 @@ package struct StockFigures: Sendable, Hashable {
   package var volume: ExactDecimal
   package var turnover: ExactDecimal
   package var tradingDay: TradingDay
+  /// Of what is zero nothing: none yet, or an empty side of the book.
   package var open: ExactDecimal?
   package var high: ExactDecimal?
   package var low: ExactDecimal?
@@ -26,13 +27,8 @@ package struct StockFigures: Sendable, Hashable {
     isListed = ![.delisted, .notListed].contains(quote.trading)
     let hasTraded = quote.high.isPositive
     price = hasTraded ? quote.last : nil
-    let difference = hasTraded ? try? quote.last - quote.previousClose : nil
-    change = difference
-    changePercent = difference.flatMap { difference in
-      guard !quote.previousClose.isZero else { return nil }
-      return try? (difference * ExactDecimal(100))
-        .divided(by: quote.previousClose, scale: Self.percentPlaces)
-    }
+    change = hasTraded ? try? quote.last - quote.previousClose : nil
+    changePercent = hasTraded ? quote.last.percentChange(from: quote.previousClose) : nil
     volume = quote.volume
     turnover = quote.turnover
     open = quote.open.isZero ? nil : quote.open
@@ -42,8 +38,6 @@ package struct StockFigures: Sendable, Hashable {
     bid = quote.bid.isZero ? nil : quote.bid
     ask = quote.ask.isZero ? nil : quote.ask
   }
-
-  private static let percentPlaces: UInt8 = 2
 }
 
 extension EncodedStock {
@@ -142,21 +136,16 @@ extension JSONWriter {
     member("currentPrice") { $0.optional(figures.price) { $0.decimal($1) } }
     member("change") { $0.optional(figures.change) { $0.decimal($1) } }
     member("changePercent") { $0.optional(figures.changePercent) { $0.decimal($1) } }
-    member("openPrice") { $0.price(quote.open) }
-    member("highPrice") { $0.price(quote.high) }
-    member("lowPrice") { $0.price(quote.low) }
+    member("openPrice") { $0.optional(figures.open) { $0.decimal($1) } }
+    member("highPrice") { $0.optional(figures.high) { $0.decimal($1) } }
+    member("lowPrice") { $0.optional(figures.low) { $0.decimal($1) } }
     member("previousClose") { $0.decimal(quote.previousClose) }
     member("volume") { $0.decimal(quote.volume) }
     member("turnover") { $0.decimal(quote.turnover) }
-    member("bidPrice") { $0.price(quote.bid) }
-    member("askPrice") { $0.price(quote.ask) }
+    member("bidPrice") { $0.optional(figures.bid) { $0.decimal($1) } }
+    member("askPrice") { $0.optional(figures.ask) { $0.decimal($1) } }
     member("bids") { $0.write(book: quote.bids) }
     member("asks") { $0.write(book: quote.asks) }
-  }
-
-  /// null for zero: none yet, or an empty side of the book.
-  private mutating func price(_ value: ExactDecimal) {
-    if value.isZero { null() } else { decimal(value) }
   }
 
   private mutating func write(book: Quote.Book) {

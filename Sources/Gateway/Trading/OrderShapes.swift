@@ -181,8 +181,8 @@ struct ListedPurchase: Sendable {
 
   private static let window = Shape<Range<Int32>>(
     fields: [
-      .string("from") { Int($0.lowerBound).clockText },
-      .string("to") { Int($0.upperBound).clockText },
+      .string("from") { ClockText.minute(Int($0.lowerBound)) },
+      .string("to") { ClockText.minute(Int($0.upperBound)) },
     ])
 }
 

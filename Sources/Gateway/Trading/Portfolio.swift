@@ -116,22 +116,25 @@ struct Portfolio: Sendable {
     self.account = account
     self.holdings = holdings
     cash = try account.available + account.frozen
-    value = try Self.sum(holdings.map(\.value))
+    value = try .sum(holdings.map(\.value), places: 2)
     equity = try cash + value
-    profit = try Self.sum(holdings.map(\.profit))
+    profit = try .sum(holdings.map(\.profit), places: 2)
     equityBefore = before.equity
     profitToday = try equity - before.equity - (try paidIn - before.paidIn)
-    cost = try Self.sum(holdings.map(\.cost))
-  }
-
-  static func sum(_ values: [ExactDecimal]) throws(ExactDecimalError) -> ExactDecimal {
-    var sum = ExactDecimal(units: 0, scale: 2)
-    for value in values { sum = try sum + value }
-    return sum
+    cost = try .sum(holdings.map(\.cost), places: 2)
   }
 }
 
 extension ExactDecimal {
+  /// - Parameter places: of the sum, at least.
+  static func sum(
+    _ values: [ExactDecimal], places: UInt8 = 0
+  ) throws(ExactDecimalError) -> ExactDecimal {
+    var sum = ExactDecimal(units: 0, scale: places)
+    for value in values { sum = try sum + value }
+    return sum
+  }
+
   private static let percentPlaces: UInt8 = 2
 
   /// nil of nothing.

@@ -52,9 +52,7 @@ package struct TradingRoutes: Sendable {
       path, method: method, summary: summary, scope: .trade, parameters: parameters + [Self.key],
       status: status, answer: answer,
       others: [DeclaredAnswer(.accepted, schema: CommandProgress.shape.schema)], body: body,
-      problems: [
-        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
-      ]
+      problems: Route.problemsOfChange
     ) { (request) throws(Problem) in
       try await service.changing(for: request.identity) { (service) async throws(Problem) in
         try await respond(TradingRoutes(service: service), request)
@@ -142,9 +140,7 @@ package struct TradingRoutes: Sendable {
         + "none. They stay when it is sold.",
       scope: .trade, parameters: [MarketRoutes.symbol, Self.account], status: .noContent,
       answer: nil, body: TriggersBody.schema,
-      problems: [
-        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
-      ]
+      problems: Route.problemsOfChange
     ) { (request) throws(Problem) in
       let triggers = try request.body(TriggersBody.self).value()
       let account = try await service.account(request.account, of: request.identity)

@@ -31,15 +31,10 @@ enum AlpacaID: String, Sendable {
     }
   }
 
-  private static func hex(_ number: Int64, digits: Int) -> String {
-    let hex = String(UInt64(number), radix: 16)
-    return String(repeating: "0", count: max(digits - hex.count, 0)) + hex
-  }
-
   func text(_ number: Int64, in epochs: AppEpochs) -> String {
-    let epoch = Self.hex(
-      kind.map { epochs.epoch(of: $0, number: number) } ?? 0, digits: Self.epochDigits)
-    let padded = Self.hex(number, digits: Self.digits)
+    let given = kind.map { epochs.epoch(of: $0, number: number) } ?? 0
+    let epoch = UInt64(given).hexadecimal(digits: Self.epochDigits)
+    let padded = UInt64(number).hexadecimal(digits: Self.digits)
     return "\(epoch.prefix(6))\(rawValue.suffix(2))-\(epoch.dropFirst(6))-8000-8"
       + "\(padded.prefix(3))-\(padded.dropFirst(3))"
   }
@@ -50,6 +45,14 @@ enum AlpacaID: String, Sendable {
       self.text(number, in: epochs) == text.lowercased()
     else { return nil }
     return number
+  }
+}
+
+extension UInt64 {
+  /// With zeros before it.
+  func hexadecimal(digits: Int) -> String {
+    let text = String(self, radix: 16)
+    return String(repeating: "0", count: Swift.max(digits - text.count, 0)) + text
   }
 }
 

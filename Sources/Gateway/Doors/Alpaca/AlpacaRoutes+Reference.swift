@@ -27,11 +27,7 @@ extension AlpacaRoutes {
       ).costing(10),
       Self.route(
         "/v2/assets/{symbol}", summary: "Alpaca: an instrument by symbol or id.",
-        parameters: [
-          Parameter(
-            "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
-            example: "sh600519")
-        ], answer: Self.asset, handler: asset),
+        parameters: [Self.assetSymbol], answer: Self.asset, handler: asset),
       Self.route(
         "/v2/clock", summary: "Alpaca: whether the mainland's exchanges trade now.",
         answer: .object(
@@ -132,10 +128,10 @@ extension AlpacaRoutes {
   ) -> Answer {
     let last = min(end ?? calendar.lastDay, calendar.lastDay)
     let first = max(start ?? calendar.firstDay, calendar.firstDay)
-    let opens = (hours.sessions.first?.opens ?? 0).clockText
-    let closes = (hours.sessions.last?.closes ?? 0).clockText
-    let sessionOpens = (hours.auction?.opens ?? 0).clockText.filter { $0 != ":" }
-    let sessionCloses = (hours.afterHours?.closes ?? 0).clockText.filter { $0 != ":" }
+    let opens = ClockText.minute(hours.sessions.first?.opens ?? 0)
+    let closes = ClockText.minute(hours.sessions.last?.closes ?? 0)
+    let sessionOpens = ClockText.minute(hours.auction?.opens ?? 0).filter { $0 != ":" }
+    let sessionCloses = ClockText.minute(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
     let days = sequence(first: first) { $0.advanced(by: 1) }.prefix { $0 <= last }
     return .list(of: days.filter { calendar.isTradingDay($0) == true }) { row, day in
       row.member("date") { $0.day(day) }
@@ -154,10 +150,7 @@ extension SeriesRecord {
   fileprivate static func assetID(of symbol: Symbol, source: String) -> String {
     let name = "\(symbol)@\(source)"
     let halves = [StableHash(of: name).value, StableHash(of: "asset \(name)").value]
-    let digits = halves.map { half in
-      let text = String(half, radix: 16)
-      return String(repeating: "0", count: 16 - text.count) + text
-    }.joined()
+    let digits = halves.map { $0.hexadecimal(digits: 16) }.joined()
     var characters = Array(digits)
     (characters[12], characters[16]) = ("8", "8")
     return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(characters[$0]) }

@@ -12,6 +12,9 @@ struct AlpacaRoutes: Sendable {
   static let symbol = Parameter(
     "symbol", .text(charactersMax: 32), in: .path, summary: "In any usual spelling.",
     example: "sh600519")
+  static let assetSymbol = Parameter(
+    "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
+    example: "sh600519")
   static let symbols = Parameter(
     "symbols", .list(countMax: MarketRoutes.symbolsMax),
     summary: "These; unknown ones are left out.",

@@ -132,19 +132,13 @@ extension CandleRecord {
     high = shown.compactMap(\.high).max()
     low = shown.compactMap(\.low).min()
     close = shown.last?.close
-    guard let sum = try? Self.sum(parts.map(\.volume)) else { return nil }
+    guard let sum = try? ExactDecimal.sum(parts.map(\.volume)) else { return nil }
     volume = sum
     let turnovers = parts.compactMap(\.turnover)
-    turnover = turnovers.count == parts.count ? try? Self.sum(turnovers) : nil
+    turnover = turnovers.count == parts.count ? try? .sum(turnovers) : nil
     let counts = parts.compactMap(\.trades)
     trades = counts.count == parts.count ? counts.reduce(0, +) : nil
     let hasAverage = isRaw && parts.contains { $0.vwap != nil }
     vwap = hasAverage ? .averagePrice(turnover: turnover, volume: volume) : nil
-  }
-
-  private static func sum(_ values: [ExactDecimal]) throws(ExactDecimalError) -> ExactDecimal {
-    var sum = ExactDecimal.zero
-    for value in values { sum = try sum + value }
-    return sum
   }
 }

@@ -76,7 +76,7 @@ extension AlpacaTradingRoutes {
         "/v2/orders/{order_id}", summary: "Alpaca: an order.",
         parameters: [Self.orderID, Self.nested], answer: Self.order
       ) { (routes, call) throws(Problem) in
-        routes.answer(try await routes.order(try routes.orderID(of: call), of: call))
+        routes.answer(try await routes.order(of: call))
       },
       route(
         "/v2/orders:by_client_order_id", summary: "Alpaca: an order by its client's name.",
@@ -122,7 +122,7 @@ extension AlpacaTradingRoutes {
 
   /// The number of the order in the path, which must be of the account that trades.
   private func owned(_ call: AlpacaCall) async throws(Problem) -> Int64 {
-    let order = try await order(try orderID(of: call), of: call).order
+    let order = try await order(of: call).order
     guard order.account == call.account.id else { throw .unknownOrder }
     return order.id
   }
@@ -185,11 +185,12 @@ extension AlpacaTradingRoutes {
     return results
   }
 
-  private func orderID(of call: AlpacaCall) throws(Problem) -> Int64 {
+  /// The order in the path.
+  private func order(of call: AlpacaCall) async throws(Problem) -> OrderRecord {
     let text = call.arguments["order_id"] ?? ""
     guard let id = AlpacaID.order.number(text, in: service.memory.state.epochs) else {
       throw .unknownOrder
     }
-    return id
+    return try await service.order(id, of: call.identity)
   }
 }

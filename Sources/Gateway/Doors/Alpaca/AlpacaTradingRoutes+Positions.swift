@@ -16,10 +16,6 @@ extension AlpacaTradingRoutes {
       ].map { .init($0, .string) }
         + [.init("current_price", .optionalString), .init("candled", .object([]))]))
 
-  private static let symbol = Parameter(
-    "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
-    example: "sh600519")
-
   private static let closing = [
     Parameter("qty", .matching(.quantity), summary: "How much of it.", example: "100"),
     Parameter(
@@ -39,7 +35,7 @@ extension AlpacaTradingRoutes {
       },
       route(
         "/v2/positions/{symbol}", summary: "Alpaca: what is held of one.",
-        parameters: [Self.symbol], answer: Self.position
+        parameters: [AlpacaRoutes.assetSymbol], answer: Self.position
       ) { (routes, call) throws(Problem) in
         let holding = try await routes.holding(call)
         let state = routes.service.memory.state
@@ -48,7 +44,7 @@ extension AlpacaTradingRoutes {
       route(
         "/v2/positions/{symbol}", method: .delete,
         summary: "Alpaca: sells what may be sold today of one, by a market order.",
-        parameters: [Self.symbol] + Self.closing, answer: Self.order
+        parameters: [AlpacaRoutes.assetSymbol] + Self.closing, answer: Self.order
       ) { (routes, call) throws(Problem) in
         let holding = try await routes.holding(call)
         let quantity = try call.quantity(of: holding)

@@ -25,10 +25,7 @@ struct AlpacaTradingRoutes: Sendable {
     return .ofUser(
       path, method: method, summary: summary, scope: isTrade ? .trade : .account,
       parameters: parameters, status: status, answer: answer, body: body,
-      problems: [
-        .notFound, .conflict, .contentTooLarge, .unprocessableContent, .serviceUnavailable,
-      ],
-      door: AlpacaDoor.door
+      problems: Route.problemsOfChange, door: AlpacaDoor.door
     ) { (request) throws(Problem) in
       if !isTrade { return try await self.respond(to: request, by: respond) }
       return try await service.changing(for: request.identity) {
@@ -76,7 +73,7 @@ struct AlpacaTradingRoutes: Sendable {
   /// - Throws: 409 where it cannot be read: 503 would have some clients send the command again.
   func made(_ id: Int64, of call: AlpacaCall) async throws(Problem) -> OrderRecord {
     let record = try await service.retryWhileAway { () async throws(Problem) in
-      try await order(id, of: call)
+      try await service.order(id, of: call.identity)
     }
     guard let record else {
       let name = AlpacaID.order.text(id, in: service.memory.state.epochs)
@@ -86,10 +83,6 @@ struct AlpacaTradingRoutes: Sendable {
           + "up.")
     }
     return record
-  }
-
-  func order(_ id: Int64, of call: AlpacaCall) async throws(Problem) -> OrderRecord {
-    try await service.order(id, of: call.identity)
   }
 
   // MARK: Accounts

@@ -28,7 +28,7 @@ extension MarketZone {
     switch self {
     case .shanghai:
       MarketDefinition.mainlandChina.sessions.map { hours in
-        "\(hours.opens.clockText)-\(hours.closes.clockText)"
+        "\(ClockText.minute(hours.opens))-\(ClockText.minute(hours.closes))"
       }.joined(separator: ",").replacing(":", with: "")
     // Bars come of the hours around the regular session, too.
     case .newYork: "0400-2000"
