@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThread) struct DoorTests {
   private static let door = Door(
-    "/old", error: .named("OldError", .object([.init("wrong", .string)]))
+    path: "/old", error: .named("OldError", .object([.init("wrong", .string)]))
   ) { problem in
     var text = JSONWriter()
     text.object { $0.member("wrong") { $0.string("\(problem.status.code) \(problem.code)") } }

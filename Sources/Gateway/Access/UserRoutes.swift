@@ -7,20 +7,10 @@ import Reader
 /// What belongs to a user: tickets, preferences, watchlists. Each is a plain function of a request;
 /// `UserRoutes+Table` makes routes of them.
 package struct UserRoutes: Sendable {
-  private let control: AccessControl
-  private let store: AppStore
+  let control: AccessControl
+  let store: AppStore
   let webhookRule: WebhookRule
-  private let market: @Sendable () -> InstrumentDirectory
-
-  package init(
-    control: AccessControl, store: AppStore, webhookRule: WebhookRule = WebhookRule(),
-    market: @escaping @Sendable () -> InstrumentDirectory
-  ) {
-    self.webhookRule = webhookRule
-    self.control = control
-    self.store = store
-    self.market = market
-  }
+  let market: @Sendable () -> InstrumentDirectory
 
   /// The series that any spelling means; nil of an instrument that is not known.
   func series(_ spelling: String) -> AlertSubject? {

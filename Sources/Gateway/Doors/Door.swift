@@ -5,25 +5,14 @@
 import HTTPTypes
 
 package struct Door: Sendable {
-  /// What its paths begin with: `/v2`.
+  /// What its paths begin with: `/v2`, without a slash at its end.
   package let path: String
   /// Of an error, for the OpenAPI document.
   package let error: Schema
   /// Of a body with a field that is not offered.
-  let refusal: HTTPResponse.Status
+  var refusal = HTTPResponse.Status.badRequest
   /// An error as JSON.
   package let json: @Sendable (Problem) -> [UInt8]
-
-  /// - Parameter path: without a slash at its end.
-  package init(
-    _ path: String, error: Schema, refusal: HTTPResponse.Status = .badRequest,
-    json: @escaping @Sendable (Problem) -> [UInt8]
-  ) {
-    self.path = path
-    self.error = error
-    self.refusal = refusal
-    self.json = json
-  }
 
   /// Whether a request's target is behind it.
   func leads(to target: some StringProtocol) -> Bool {

@@ -6,20 +6,14 @@ import NIOCore
 /// What a request is answered with, whole: all bytes of it are there.
 package struct Answer: Sendable {
   package var status: HTTPResponse.Status
-  package var headers: HTTPFields
-  package private(set) var body: ByteBuffer
+  package var headers: HTTPFields = [:]
+  package fileprivate(set) var body = ByteBuffer()
 
   /// Of every answer: no browser takes it for what it is not.
   static let headersOfAll: HTTPFields = [.xContentTypeOptions: "nosniff"]
+}
 
-  init(
-    status: HTTPResponse.Status, headers: HTTPFields = [:], body: ByteBuffer = ByteBuffer()
-  ) {
-    self.status = status
-    self.headers = headers
-    self.body = body
-  }
-
+extension Answer {
   /// - Parameters:
   ///   - tag: names this very content; whoever has it gets 304.
   ///   - caching: the header Cache-Control.

@@ -8,7 +8,7 @@ import Reader
 
 enum AlpacaDoor {
   static let door = Door(
-    "/v2",
+    path: "/v2",
     error: .named("AlpacaError", .object([.init("code", .integer), .init("message", .string)])),
     refusal: .unprocessableContent
   ) { problem in

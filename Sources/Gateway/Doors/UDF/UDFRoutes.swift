@@ -18,7 +18,7 @@ struct UDFRoutes: Sendable {
 
   var all: [Route] { configuration + symbols + bars }
 
-  static let door = Door("/udf", error: UDFShapes.error) { problem in
+  static let door = Door(path: "/udf", error: UDFShapes.error) { problem in
     let faults = problem.faults.map { " \($0.field): expected \($0.expected)." }
     return JSONWriter.encode { error in
       error.member("s") { $0.string("error") }
