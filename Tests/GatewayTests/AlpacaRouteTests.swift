@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Market
+import NIOCore
 import TestSupport
 import TestTraits
 import Testing
@@ -124,7 +125,7 @@ import Testing
     for (now, isOpen, opens, closes) in cases {
       let moment = try #require(Timestamp(rfc3339: now + "+08:00", zone: .shanghai))
       #expect(
-        AlpacaRoutes.clockJSON(at: moment, by: .shanghai)
+        String(buffer: AlpacaRoutes.answer(clock: moment, by: .shanghai).body)
           == #"{"timestamp":"\#(now)+08:00","is_open":\#(isOpen),"#
           + #""next_open":"\#(opens):00+08:00","next_close":"\#(closes):00+08:00"}"#)
     }

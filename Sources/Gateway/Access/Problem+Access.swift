@@ -1,7 +1,6 @@
 import AppStore
 import HTTPTypes
 import Market
-import Platform
 import Postgres
 
 /// Why access control and a user's own things refuse a request. None of it holds what the client
@@ -66,7 +65,7 @@ extension Problem {
     case .limitReached: self.init(.conflict, code: "limit_reached", title: error.description)
     case .tooManyOfDay:
       let day = Int64(86_400_000_000)
-      let left = day - Timestamp(microseconds: SystemClock.realMicroseconds()).microseconds % day
+      let left = day - Timestamp.now.microseconds % day
       self.init(
         .tooManyRequests, code: "day_limit", title: error.description,
         headers: [.retryAfter: String(left / 1_000_000 + 1)])

@@ -19,13 +19,7 @@ package final class TokenDirectory: Sendable {
   private let now: @Sendable () -> Timestamp
 
   /// - Parameter now: the time of day, for what expires.
-  package init(
-    now: @escaping @Sendable () -> Timestamp = {
-      Timestamp(microseconds: SystemClock.realMicroseconds())
-    }
-  ) {
-    self.now = now
-  }
+  package init(now: @escaping @Sendable () -> Timestamp = { .now }) { self.now = now }
 
   /// From now on these are in force and no others.
   package func replace(with tokens: [TokenDigest: Token]) {

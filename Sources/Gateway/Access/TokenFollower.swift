@@ -3,7 +3,6 @@
 import AppStore
 import Logging
 import Market
-import Platform
 import Postgres
 
 extension TokenDirectory {
@@ -35,16 +34,10 @@ extension TokenDirectory {
     if try connection.isStandby() { return }
     let used = takeUsed()
     do throws(AppStoreError) {
-      try tokens.use(used, on: Timestamp(microseconds: SystemClock.realMicroseconds()).utcDay)
+      try tokens.use(used, on: MarketZone.utc.day(at: .now))
     } catch {
       keepUsed(used)
       throw error
     }
-  }
-}
-
-extension Timestamp {
-  fileprivate var utcDay: TradingDay {
-    TradingDay(daysSince1970: Int32(clamping: microseconds.flooredQuotient(86_400_000_000)))
   }
 }

@@ -93,7 +93,7 @@ private struct ClockText {
 
 extension Timestamp {
   /// By this machine's clock.
-  static var now: Timestamp { Timestamp(microseconds: SystemClock.realMicroseconds()) }
+  package static var now: Timestamp { Timestamp(microseconds: SystemClock.realMicroseconds()) }
 
   /// What clients may name, in seconds: the years 2 to 9998, so that a day or an offset more is
   /// still in the calendar.

@@ -1,7 +1,6 @@
 /// The messages that are written for one follower.
 
 import Market
-import Platform
 
 extension FollowerOutput {
   /// Whether a client that resumes may name the seq that is reached with this message.
@@ -56,9 +55,8 @@ extension FollowerOutput {
       object.member("seq") { $0.integer(seq) }
     case .slow(let conflated): object.member("conflated") { $0.integer(Int64(conflated)) }
     case .heartbeat(let seq):
-      let now = Timestamp(microseconds: SystemClock.realMicroseconds())
       object.member(seq: seq, reached: reached)
-      object.member("at") { $0.string(now.description) }
+      object.member("at") { $0.string(Timestamp.now.description) }
       object.member("stale") { $0.boolean(market.lostAt != nil) }
       object.member("feeds") { $0.encoded(feeds()) }
     case .snapshot(let snapshot):

@@ -49,12 +49,8 @@ struct OrderBody: Decodable {
     let force = try timeInForce.map { (text) throws(Problem) in
       try Self.named(text, \TimeInForce.name, of: "timeInForce")
     }
-    let limit = try limitPrice.map { (text) throws(Problem) in
-      try text.decimal("limitPrice", .price)
-    }
-    let stop = try stopPrice.map { (text) throws(Problem) in
-      try text.decimal("stopPrice", .price)
-    }
+    let limit = try limitPrice.decimal("limitPrice", .price)
+    let stop = try stopPrice.decimal("stopPrice", .price)
     let kind = try Self.kind(type)
     if kind == .limit || kind == .stopLimit, limit == nil {
       throw .invalid("limitPrice", expected: "a price of a \(type) order", found: "")
@@ -103,18 +99,12 @@ struct OrderChangeBody: Decodable {
   /// - Throws: 422 of one that changes nothing.
   func change() throws(Problem) -> OrderChange {
     let change = OrderChange(
-      quantity: try quantity.map { (text) throws(Problem) in
-        try text.decimal("quantity", .quantity)
-      },
+      quantity: try quantity.decimal("quantity", .quantity),
       timeInForce: try timeInForce.map { (text) throws(Problem) in
         try OrderBody.named(text, \TimeInForce.name, of: "timeInForce")
       },
-      limit: try limitPrice.map { (text) throws(Problem) in
-        try text.decimal("limitPrice", .price)
-      },
-      stop: try stopPrice.map { (text) throws(Problem) in
-        try text.decimal("stopPrice", .price)
-      })
+      limit: try limitPrice.decimal("limitPrice", .price),
+      stop: try stopPrice.decimal("stopPrice", .price))
     guard change != OrderChange() else {
       throw Problem(
         .unprocessableContent, code: "nothing_to_change",

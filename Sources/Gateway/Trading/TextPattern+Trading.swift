@@ -26,3 +26,11 @@ extension String {
     return value
   }
 }
+
+extension String? {
+  /// As `decimal` of what is there.
+  func decimal(_ field: String, _ pattern: TextPattern) throws(Problem) -> ExactDecimal? {
+    guard let self else { return nil }
+    return try self.decimal(field, pattern)
+  }
+}

@@ -36,8 +36,7 @@ extension AlpacaRoutes {
           ])
       ) { _ in
         let state = try market.memory.loaded()
-        let text = Self.clockJSON(at: state.clock(at: .now), by: state.calendar)
-        return Answer(json: Array(text.utf8), caching: "no-store")
+        return Self.answer(clock: state.clock(at: .now), by: state.calendar)
       },
       Self.route(
         "/v2/calendar", summary: "Alpaca: the trading days of the mainland's exchanges.",
@@ -99,7 +98,7 @@ extension AlpacaRoutes {
 
   private static let hours = MarketDefinition.mainlandChina
 
-  static func clockJSON(at now: Timestamp, by calendar: TradingCalendar) -> String {
+  static func answer(clock now: Timestamp, by calendar: TradingCalendar) -> Answer {
     let today = hours.day(at: now)
     var (isOpen, nextOpen, nextClose) = (false, now, now)
     var day = today.advanced(by: -1)
@@ -114,13 +113,12 @@ extension AlpacaRoutes {
         if nextClose <= now { nextClose = closes }
       }
     }
-    let json = JSONWriter.encode { answer in
-      answer.member("timestamp") { $0.string(hours.zone.text(of: now)) }
+    return .object(caching: "no-store") { answer in
+      answer.member("timestamp") { $0.moment(now, in: hours.zone) }
       answer.member("is_open") { $0.boolean(isOpen) }
-      answer.member("next_open") { $0.string(hours.zone.text(of: nextOpen)) }
-      answer.member("next_close") { $0.string(hours.zone.text(of: nextClose)) }
+      answer.member("next_open") { $0.moment(nextOpen, in: hours.zone) }
+      answer.member("next_close") { $0.moment(nextClose, in: hours.zone) }
     }
-    return String(decoding: json, as: UTF8.self)
   }
 
   static func answer(

@@ -13,9 +13,7 @@ extension UDFRoutes {
           Parameter(
             "countback", .integer(1...Int64(UDFBars.countMax)),
             summary: "So many before to, whatever from is.", example: "300"),
-          Self.optional("currencyCode", summary: "Has no effect."),
-          Self.optional("unitId", summary: "Has no effect."),
-        ], answer: UDFShapes.history,
+        ] + Self.ignored, answer: UDFShapes.history,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history
       ).costing(2),
       Route(

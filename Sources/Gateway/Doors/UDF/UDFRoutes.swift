@@ -38,6 +38,10 @@ struct UDFRoutes: Sendable {
       summary: summary)
   }
 
+  static let ignored = ["currencyCode", "unitId"].map {
+    optional($0, summary: "Has no effect.")
+  }
+
   // MARK: Configuration and time
 
   private var configuration: [Route] {

@@ -52,10 +52,8 @@ extension UDFRoutes {
     [
       Route(
         "/udf/symbols", summary: "TradingView: a symbol.",
-        parameters: [
-          Self.symbol, Self.optional("currencyCode", summary: "Has no effect."),
-          Self.optional("unitId", summary: "Has no effect."),
-        ], answer: UDFShapes.symbol, problems: [.notFound, .serviceUnavailable], door: Self.door
+        parameters: [Self.symbol] + Self.ignored, answer: UDFShapes.symbol,
+        problems: [.notFound, .serviceUnavailable], door: Self.door
       ) { arguments in
         let state = try market.memory.loaded()
         let place = try place(arguments["symbol"] ?? "", in: state)
