@@ -48,15 +48,14 @@ extension Gateway {
     control: AccessControl, loops: any EventLoopGroup,
     broker: (@Sendable () -> BrokerFigures)? = nil
   ) -> (parts: Parts, users: UserServices) {
-    var settings = StreamSettings(
-      isAnonymousAllowed: control.options.anonymous, originRule: control.rule)
-    settings.doors = DoorRegistry.streams { [memory] in memory.state }
     let source = GatewayStreamSource(
       memory: memory, ring: ring, store: AppStore(url: options.databaseURL))
     let hub = StreamHub(
       group: loops,
-      services: StreamServices(source: source, access: control, counters: counters),
-      settings: settings)
+      services: StreamServices(
+        source: source, access: control, isAnonymousAllowed: control.options.anonymous,
+        originRule: control.rule, doors: DoorRegistry.streams { [memory] in memory.state },
+        counters: counters))
     let store = AppStore(
       url: options.databaseURL, connections: AppStore.connectionsOfMany)
     let mine = UserRoutes(

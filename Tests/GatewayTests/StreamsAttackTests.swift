@@ -16,7 +16,7 @@ import Testing
       let client = try StreamsClient(port: port)
       client.write(packet)
       _ = try client.text(through: "snapshot")
-      #expect(hub.connections.open == 1)
+      #expect(hub.services.connections.open == 1)
       hub.goAway()
       let rest = try? client.text(through: "HTTP/1.1")
       #expect(rest == nil)
@@ -32,7 +32,7 @@ import Testing
       let text = try client.text(through: "snapshot")
       #expect(text.matches(of: #/HTTP/1[.]1 200/#).count == 2, "\(text)")
       #expect(text.contains("plainHTTP/1.1 200"), "\(text)")
-      #expect(hub.connections.open == 1)
+      #expect(hub.services.connections.open == 1)
     }
   }
 

@@ -65,7 +65,7 @@ extension StreamsSocketTests {
       try client.upgrade()
       client.send(StreamsFollower.subscription(prices: [0]))
       _ = try client.message("snapshot")
-      while hub.connections.open > 1 { await Task.yield() }
+      while hub.services.connections.open > 1 { await Task.yield() }
     }
   }
 }

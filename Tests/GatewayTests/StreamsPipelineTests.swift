@@ -14,9 +14,9 @@ import Testing
     let channel = EmbeddedChannel()
     let hub = StreamHub(
       group: channel.embeddedEventLoop,
-      services: StreamServices(source: StreamsMarket(count: 1), access: StreamsAccess()),
-      settings: StreamSettings(
-        isAnonymousAllowed: true, connectionsMax: 2, originRule: OriginRule(origins: [])))
+      services: StreamServices(
+        source: StreamsMarket(count: 1), access: StreamsAccess(), isAnonymousAllowed: true,
+        connectionsMax: 2, originRule: OriginRule(origins: [])))
     let pipeline = channel.pipeline.syncOperations
     let table = RouteTable([], access: nil, counters: RequestCounters())
     let connections = ConnectionTable(ConnectionLimits(connectionsMax: 10))

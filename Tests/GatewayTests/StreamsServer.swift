@@ -12,12 +12,10 @@ enum StreamsServer {
     body: @escaping @Sendable (_ port: Int, _ hub: StreamHub) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-    var settings = StreamSettings(
-      isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
-      originRule: OriginRule(origins: ["https://good.example"]))
-    settings.doors = doors
-    let hub = StreamHub(
-      group: group, services: StreamServices(source: source, access: access), settings: settings)
+    let services = StreamServices(
+      source: source, access: access, isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
+      originRule: OriginRule(origins: ["https://good.example"]), doors: doors)
+    let hub = StreamHub(group: group, services: services)
     let plain = Route("/plain", summary: "Plain.", answer: .string) { _ in
       Answer(json: Array("plain".utf8))
     }

@@ -221,7 +221,7 @@ import Testing
         _ = try client.message("snapshot")
         clients.append(client)
       }
-      #expect(hub.connections.open == 500)
+      #expect(hub.services.connections.open == 500)
       let changed = Array(stride(from: 0, to: 100, by: 3))
       hub.receive(.update(source.commit(stocks: changed)))
       hub.receive(.update(source.commit(stocks: Array(0..<100))))

@@ -41,7 +41,7 @@ package final class Outbox: Sendable {
     while let after = last.withLock({ $0 }) {
       let rows = try OutboxTable(connection).rows(after: after, limit: Self.rowsMax)
       guard let newest = rows.last?.id else { return }
-      let followed = hub.users.withLock { $0.keys }
+      let followed = hub.services.users.withLock { $0.keys }
       let items = try OutboxItem.items(
         of: rows.filter { followed.contains($0.userID) }, over: connection, in: memory.state)
       last.withLock { $0 = newest }

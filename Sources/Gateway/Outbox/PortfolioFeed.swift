@@ -38,8 +38,8 @@ package actor PortfolioFeed {
   }
 
   private func turn() async {
-    let users = hub.portfolios.followed
-    hub.portfolios.forget(allBut: users)
+    let users = hub.services.portfolios.followed
+    hub.services.portfolios.forget(allBut: users)
     guard !users.isEmpty else {
       known = [:]
       return

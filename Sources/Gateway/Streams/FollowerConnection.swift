@@ -34,7 +34,7 @@ final class FollowerConnection: ChannelInboundHandler {
   private var drawsAt: Int64 = 0
   /// What waits while the channel is not writable.
   private var unsentBytes = 0 {
-    didSet { streams.connections.unsentChanged(by: unsentBytes - oldValue) }
+    didSet { streams.services.connections.unsentChanged(by: unsentBytes - oldValue) }
   }
 
   init(_ opening: Opening, translator: (any StreamTranslator)? = nil, streams: StreamLoop) {
@@ -85,7 +85,7 @@ final class FollowerConnection: ChannelInboundHandler {
     context = nil
     unsentBytes = 0
     streams.remove(slot: slot, following: follower.prices.places)
-    if let identity { streams.connections.remove(identity) }
+    if let identity { streams.services.connections.remove(identity) }
     identity = nil
     follow(nil)
     followPortfolios(of: nil)
@@ -212,7 +212,7 @@ final class FollowerConnection: ChannelInboundHandler {
   func tick(now: Int64) {
     follower.tick(
       bufferedBytes: bufferedBytes, now: now,
-      stallMillisecondsMax: streams.connections.stallMillisecondsMax)
+      stallMillisecondsMax: streams.services.connections.stallMillisecondsMax)
     drain(now: now)
   }
 
@@ -240,9 +240,10 @@ final class FollowerConnection: ChannelInboundHandler {
     self.grant = grant
     setRights(of: grant)
     if identity == grant.identity { return .granted }
-    let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
+    let services = streams.services
+    let mayOpen = services.connections.add(grant.identity, atMost: services.connectionsMax)
     guard mayOpen else { return .refused(.tooManyConnections) }
-    if let identity { streams.connections.remove(identity) }
+    if let identity { streams.services.connections.remove(identity) }
     identity = grant.identity
     return .granted
   }
@@ -266,16 +267,16 @@ final class FollowerConnection: ChannelInboundHandler {
 
   private func follow(_ userID: Int64?) {
     guard followedUser != userID else { return }
-    if let followedUser { streams.users.withLock { $0.remove(followedUser) } }
-    if let userID { streams.users.withLock { $0.add(userID) } }
+    if let followedUser { streams.services.users.withLock { $0.remove(followedUser) } }
+    if let userID { streams.services.users.withLock { $0.add(userID) } }
     followedUser = userID
   }
 
   private func followPortfolios(of userID: Int64?) {
     guard valuedUser != userID else { return }
-    if let valuedUser { streams.portfolios.leave(valuedUser) }
+    if let valuedUser { streams.services.portfolios.leave(valuedUser) }
     valuedUser = userID
-    if let userID { follower.received(portfolios: streams.portfolios.follow(userID)) }
+    if let userID { follower.received(portfolios: streams.services.portfolios.follow(userID)) }
   }
 
   /// - Parameter number: nil: only how far it goes.

@@ -6,20 +6,12 @@ import Platform
 
 package final class StreamHub: FeedSink {
   let services: StreamServices
-  let settings: StreamSettings
-  let connections = StreamConnections()
-  /// Whose outboxes streams follow, over all event loops.
-  let users = Locked(Counts<Int64>())
-  let portfolios = PortfolioBoard()
   private let wasLoaded: Locked<Bool>
   let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
 
   /// - Parameter group: the one that the server runs on.
-  package init(
-    group: any EventLoopGroup, services: StreamServices, settings: StreamSettings
-  ) {
+  package init(group: any EventLoopGroup, services: StreamServices) {
     self.services = services
-    self.settings = settings
     wasLoaded = Locked(services.source.current.isLoaded)
     var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
     for loop in group.makeIterator() {
@@ -61,7 +53,7 @@ package final class StreamHub: FeedSink {
 
   /// - Parameter portfolios: those that changed, by user and account.
   func deliver(portfolios changed: [Int64: [Int64: [UInt8]]]) {
-    portfolios.note(changed)
+    services.portfolios.note(changed)
     forEachFollower { $0.deliver(portfolios: changed, now: $1) }
   }
 
@@ -81,9 +73,7 @@ package final class StreamHub: FeedSink {
 
   private func streams(in box: NIOLoopBoundBox<StreamLoop?>) -> StreamLoop {
     if let streams = box.value { return streams }
-    let streams = StreamLoop(
-      eventLoop: box.eventLoop, services: services, connections: connections, users: users,
-      portfolios: portfolios, connectionsMax: settings.connectionsMax)
+    let streams = StreamLoop(eventLoop: box.eventLoop, services: services)
     box.value = streams
     let period = TimeAmount.milliseconds(StreamLimits.tickMilliseconds)
     box.eventLoop.scheduleRepeatedTask(initialDelay: period, delay: period) { [weak self] task in

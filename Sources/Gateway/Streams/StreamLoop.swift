@@ -7,11 +7,6 @@ import Platform
 final class StreamLoop {
   let eventLoop: any EventLoop
   let services: StreamServices
-  let connections: StreamConnections
-  let users: Locked<Counts<Int64>>
-  let portfolios: PortfolioBoard
-  /// For each token.
-  let connectionsMax: Int
   private(set) var market: StreamMarket
   private var encoder = OutputEncoder()
   /// By slot; a slot is used again.
@@ -26,16 +21,9 @@ final class StreamLoop {
   /// By place: the slots that follow its quotes.
   private var watchers: [[Int32]] = []
 
-  init(
-    eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections,
-    users: Locked<Counts<Int64>>, portfolios: PortfolioBoard, connectionsMax: Int
-  ) {
+  init(eventLoop: any EventLoop, services: StreamServices) {
     self.eventLoop = eventLoop
-    self.connectionsMax = connectionsMax
     self.services = services
-    self.connections = connections
-    self.users = users
-    self.portfolios = portfolios
     market = StreamMarket(services.source)
   }
 
@@ -51,7 +39,7 @@ final class StreamLoop {
 
   /// - Returns: its slot.
   func add(_ connection: FollowerConnection) -> Int {
-    connections.opening()
+    services.connections.opening()
     if let slot = freeSlots.popLast() {
       connected[slot] = connection
       deadlines[slot] = connection.follower.deadline
@@ -64,7 +52,7 @@ final class StreamLoop {
   }
 
   func remove(slot: Int, following places: [SeriesPlace]) {
-    connections.closing()
+    services.connections.closing()
     unwatch(places, slot: slot)
     connected[slot] = nil
     deadlines[slot] = .max

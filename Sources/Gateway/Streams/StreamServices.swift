@@ -2,6 +2,7 @@
 
 import AppStore
 import NIOCore
+import Platform
 
 /// Who wants to read, as it was presented.
 package enum StreamCredential: Sendable, Hashable {
@@ -74,18 +75,20 @@ package protocol StreamAccess: Sendable {
 package struct StreamServices: Sendable {
   let source: any StreamSource
   let access: any StreamAccess
-  /// Of requests for streams, too.
-  var counters = RequestCounters()
-}
-
-package struct StreamSettings: Sendable {
   /// Whether prices are for all who connect.
-  package var isAnonymousAllowed: Bool
-  package var connectionsMax = StreamLimits.connectionsMax
+  let isAnonymousAllowed: Bool
+  /// For each token.
+  var connectionsMax = StreamLimits.connectionsMax
   /// Which pages may open a stream, at which hosts.
-  package var originRule: OriginRule
+  let originRule: OriginRule
   /// Streams in the messages of other makers' APIs.
   var doors: [StreamDoor] = []
+  /// Of requests for streams, too.
+  var counters = RequestCounters()
+  let connections = StreamConnections()
+  /// Whose outboxes streams follow, over all event loops.
+  let users = Locked(Counts<Int64>())
+  let portfolios = PortfolioBoard()
 }
 
 extension FollowerConnection {

@@ -30,9 +30,9 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch (Self.unwrapInboundIn(data), taken) {
     case (.head(let head), nil):
-      translator = hub.settings.doors.lazy.compactMap { $0(head) }.first
+      for door in hub.services.doors where translator == nil { translator = door(head) }
       let request = StreamRequest(
-        head, isBehindDoor: translator != nil, takesAnySecret: hub.settings.isAnonymousAllowed)
+        head, isBehindDoor: translator != nil, takesAnySecret: hub.services.isAnonymousAllowed)
       guard let request else { return context.fireChannelRead(data) }
       taken = (request, head)
     case (_, nil): context.fireChannelRead(data)
@@ -51,8 +51,8 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
-    let origin = hub.settings.originRule.verdict(origin: request.origin, host: request.host)
-    pageHeaders = hub.settings.originRule.headers(for: origin)
+    let origin = hub.services.originRule.verdict(origin: request.origin, host: request.host)
+    pageHeaders = hub.services.originRule.headers(for: origin)
     do throws(Problem) {
       if head.headers[canonicalForm: "host"].count != 1 { throw .hostExpected }
       if AccessControl.holdsToken(head.uri) { throw .tokenInAddress }
@@ -91,7 +91,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
       channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
     ).assumeIsolated().whenComplete { response in
       guard case .success(let headers) = response else {
-        if let identity { self.hub.connections.remove(identity) }
+        if let identity { self.hub.services.connections.remove(identity) }
         return self.refuse(.malformedUpgrade, context: context)
       }
       let head = HTTPResponseHead(
@@ -101,7 +101,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
         FollowerConnection.Opening(
           framing: .webSocket, peer: self.peer(of: request, context: context),
           credential: request.credential,
-          isAnonymousAllowed: self.hub.settings.isAnonymousAllowed, identity: identity),
+          isAnonymousAllowed: self.hub.services.isAnonymousAllowed, identity: identity),
         context: context)
     }
   }
@@ -112,14 +112,14 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
     _ request: StreamRequest, context: ChannelHandlerContext
   ) throws(Problem) {
     guard let credential = request.credential else {
-      guard hub.settings.isAnonymousAllowed else { throw .unauthenticated }
+      guard hub.services.isAnonymousAllowed else { throw .unauthenticated }
       let identity = try counted(request, context: context)
       return followEvents(request, identity: identity, grant: nil, context: context)
     }
     let peer = peer(of: request, context: context)
     let grant = try hub.services.access.grant(for: credential, from: peer).get()
     if let scope = request.subscription?.scope(lackedBy: grant) { throw .forbidden(scope) }
-    guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
+    guard hub.services.connections.add(grant.identity, atMost: hub.services.connectionsMax) else {
       throw .tooManyStreams
     }
     followEvents(request, identity: grant.identity, grant: grant, context: context)
@@ -153,7 +153,8 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
   ) throws(Problem) -> String? {
     let peer = peer(of: request, context: context)
     guard let identity = try hub.services.access.identity(of: peer).get() else { return nil }
-    guard hub.connections.add(identity, atMost: StreamLimits.connectionsOfAddressMax) else {
+    let countMax = StreamLimits.connectionsOfAddressMax
+    guard hub.services.connections.add(identity, atMost: countMax) else {
       throw .tooManyStreams
     }
     return identity
@@ -187,7 +188,7 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
       try pipeline.addHandler(first, position: .first)
       try pipeline.addHandler(connection, position: .after(first))
     } catch {
-      if let identity = opening.identity { hub.connections.remove(identity) }
+      if let identity = opening.identity { hub.services.connections.remove(identity) }
       channel.close(promise: nil)
     }
   }
