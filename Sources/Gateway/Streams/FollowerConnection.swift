@@ -112,16 +112,15 @@ final class FollowerConnection: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error as? NIOWebSocketError {
-    case .invalidFrameLength: close(.messageTooLarge, now: MonotonicClock.milliseconds())
-    case .fragmentedControlFrame, .multiByteControlFrameLength:
-      close(.protocolError, now: MonotonicClock.milliseconds())
+    case .invalidFrameLength: close(.messageTooLarge)
+    case .fragmentedControlFrame, .multiByteControlFrameLength: close(.protocolError)
     case nil: context.close(promise: nil)
     }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
-    case is ChannelShouldQuiesceEvent: close(.goingAway, now: MonotonicClock.milliseconds())
+    case is ChannelShouldQuiesceEvent: close(.goingAway)
     case let event as ChannelEvent where event == .inputClosed: context.close(promise: nil)
     default: break
     }
@@ -154,8 +153,7 @@ final class FollowerConnection: ChannelInboundHandler {
 
   /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
   private func isPlaceholder(_ message: ClientMessage) -> Bool {
-    guard translator != nil, opening.isAnonymousAllowed,
-      case .authenticate(let token, _) = message
+    guard translator != nil, opening.isAnonymousAllowed, case .authenticate(let token, _) = message
     else { return false }
     return !token.hasPrefix(TokenSecret.prefix)
   }
@@ -204,7 +202,7 @@ final class FollowerConnection: ChannelInboundHandler {
     drain(now: now)
   }
 
-  func close(_ reason: StreamClose, now: Int64) {
+  func close(_ reason: StreamClose, now: Int64 = MonotonicClock.milliseconds()) {
     follower.close(reason)
     drain(now: now)
   }
@@ -218,8 +216,7 @@ final class FollowerConnection: ChannelInboundHandler {
 
   /// Ends the stream of a token that was revoked or has expired.
   func checkGrant(now: Int64) {
-    guard let grant, !streams.services.access.isInForce(grant) else { return }
-    close(.forbidden, now: now)
+    if let grant, !streams.services.access.isInForce(grant) { close(.forbidden, now: now) }
   }
 
   private func admission(of result: Result<StreamGrant, Problem>) -> StreamAdmission {
@@ -301,10 +298,10 @@ final class FollowerConnection: ChannelInboundHandler {
     } else if let page {
       follower.received(page)
     } else {
-      let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
-      connection.eventLoop.scheduleTask(in: .milliseconds(StreamLimits.outboxRetryMilliseconds)) {
-        connection.value.follower.outbox.readFailed()
-        connection.value.drain(now: MonotonicClock.milliseconds())
+      let pause = TimeAmount.milliseconds(StreamLimits.outboxRetryMilliseconds)
+      streams.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
+        follower.outbox.readFailed()
+        drain(now: MonotonicClock.milliseconds())
       }
     }
     drain(now: MonotonicClock.milliseconds())
@@ -342,11 +339,10 @@ final class FollowerConnection: ChannelInboundHandler {
   /// One write of about the high water mark.
   /// - Returns: whether there may be more.
   private func write(in context: ChannelHandlerContext, now: Int64) -> Bool {
-    let market = streams.market
     var buffer = ByteBuffer()
     while buffer.readableBytes < StreamLimits.highWaterBytes {
       let isAlone = buffer.readableBytes == 0
-      guard let output = follower.next(in: market, now: now, isAlone: isAlone) else {
+      guard let output = follower.next(in: streams.market, now: now, isAlone: isAlone) else {
         if !isAlone { send(buffer, in: context, now: now) }
         return false
       }
@@ -384,9 +380,8 @@ final class FollowerConnection: ChannelInboundHandler {
     phase = .finishing
     streams.setDeadline(.max, slot: slot)
     let channel = context.channel
-    let promise = context.eventLoop.makePromise(of: Void.self)
-    promise.futureResult.assumeIsolated().whenSuccess { channel.close(mode: .output, promise: nil) }
-    context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer()), promise: promise)
+    let written = context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer()))
+    written.assumeIsolated().whenSuccess { channel.close(mode: .output, promise: nil) }
     let patience = TimeAmount.milliseconds(StreamLimits.closeMillisecondsMax)
     context.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
       // Of a client that takes nothing the kernel would keep it.
