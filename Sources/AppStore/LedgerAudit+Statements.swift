@@ -18,9 +18,8 @@ extension LedgerAudit {
   }
 
   private static let queries: [(Invariant, String)] = [
-    (.booked, booked), (.daily, daily), (.position, position), (.frozen, frozen),
-    (.settled, settled), (.ordered, ordered), (.cash, cash), (.answered, answered),
-    (.sequence, sequence),
+    (.booked, booked), (.daily, daily), (.position, position), (.settled, settled), (.cash, cash),
+    (.answered, answered), (.sequence, sequence),
   ]
 
   private static let sequence = """
@@ -104,30 +103,6 @@ extension LedgerAudit {
     where coalesce(held, 0) <> coalesce(due, 0)
     """
 
-  private static let frozen = """
-    select *
-    from (
-      select account_id, unit, balance as held
-      from book
-      where kind = 'frozen'
-    ) b
-    full join (
-      select
-        o.account_id,
-        case o.side when 'buy' then 'cash' else o.symbol end as unit,
-        sum(o.frozen) as due,
-        bool_or(o.side = 'sell' and o.frozen <> o.quantity - o.filled) as is_other,
-        bool_or(o.side = 'buy' and o.frozen < (o.quantity - o.filled) * o.worst_price - 0.01)
-          as is_short
-      from paper_order o
-      where o.state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
-      group by 1, 2
-    ) d using (account_id, unit)
-    where coalesce(held, 0) <> coalesce(due, 0)
-      or is_other
-      or is_short
-    """
-
   /// Per day: what was sold, and what was held when it began or came from a corporate action.
   private static let settled = """
     select m.account_id, m.unit, m.trading_day, m.sold, before.held, m.added
@@ -169,33 +144,6 @@ extension LedgerAudit {
       ) last
     ) before
     where m.sold > before.held + m.added
-    """
-
-  private static let ordered = """
-    select o.id, o.state, o.quantity, o.filled, f.filled, f.turnover, f.amount
-    from paper_order o
-    left join (
-      select
-        f.order_id,
-        sum(f.quantity) as filled,
-        sum(f.quantity * f.price) filter (where f.trading_day = o.trading_day) as turnover,
-        sum(f.amount) filter (where f.trading_day = o.trading_day) as amount,
-        bool_or(
-          case o.side when 'buy' then f.price > o.worst_price else f.price < o.worst_price end
-        ) as is_worse
-      from (\(standing)) f
-      join paper_order o on o.id = f.order_id
-      group by f.order_id
-    ) f on f.order_id = o.id
-    where o.filled > o.quantity
-      or o.filled <> coalesce(f.filled, 0)
-      or o.turnover <> coalesce(f.turnover, 0)
-      or (o.state = 'filled') and o.filled < o.quantity and not exists (
-        select
-        from posting p
-        where p.order_id = o.id
-          and p.kind = 'reversal')
-      or f.is_worse
     """
 
   private static let cash = """

@@ -4,7 +4,8 @@ import Postgres
 /// What must hold of the ledger's rows, each as a query for rows that break it. The schema refuses
 /// some of this when it is written; the audit finds what got in by another way: a restored backup,
 /// a hand of the owner, a fault of ours. What the schema checks of each row for as long as it is
-/// there, and what entries say of each other, which `LedgerReplay` derives again, is not here.
+/// there, and what entries and orders say of each other, which `LedgerReplay` derives again, is not
+/// here.
 package struct LedgerAudit {
   private let connection: AppConnection
 
@@ -15,9 +16,7 @@ package struct LedgerAudit {
     case booked = "I2: a book is the sum of its entries"
     case daily = "I2: what an account had on a day is the sum of its entries until then"
     case position = "I4: a position is bought less sold, and corporate actions"
-    case frozen = "I5: what is frozen is what open orders hold"
     case settled = "I6: no share is sold on the day it was bought"
-    case ordered = "I7: an order filled what its fills say, at its limit or better"
     case cash = "I8: cash is paid in less paid out, bought, sold, fees and income"
     case answered = "I10: a key is one command with one outcome"
     case sequence = "postings are numbered without a gap"

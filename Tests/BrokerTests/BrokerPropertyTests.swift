@@ -105,6 +105,7 @@ import Testing
     ("fill", "update candled_app.fill set commission = commission + 0.01 where sequence = 1"),
     ("fill", "update candled_app.fill set evidence = replace(evidence, 'offered=', 'taken=')"),
     ("paper_order", "update candled_app.paper_order set filled = filled - 1 where filled > 1"),
+    ("paper_order", "update candled_app.paper_order set frozen = frozen + 1 where frozen > 0"),
     ("paper_order", "update candled_app.paper_order set limit_price = 9 where id = 1"),
     ("command", "update candled_app.command set body = replace(body, 'amount=', 'amount=9')"),
     ("entry", "update candled_app.entry set amount = amount * 2 where posting_sequence = 1"),

@@ -224,10 +224,6 @@ package struct LedgerCanaries: Sendable {
         + "where not exists (select from posting r where r.account_id = f.account_id "
         + "and r.refers_to = f.posting_sequence))"),
     Found(
-      invariant: .frozen,
-      sql: "update paper_order set frozen = frozen + 1 "
-        + "where id = (select max(id) from paper_order where frozen > 0)"),
-    Found(
       invariant: .settled,
       // Fills alone: a bonus of the same day may be sold on it.
       sql: """
@@ -236,10 +232,6 @@ package struct LedgerCanaries: Sendable {
           select min(o.trading_day) from posting o where o.account_id = p.account_id)
         where kind = 'fill'
         """),
-    Found(
-      invariant: .ordered,
-      sql: "update paper_order set filled = filled - 1 "
-        + "where id = (select max(id) from paper_order where filled > 1)"),
     Found(
       invariant: .cash,
       sql: "update fill set commission = commission + 0.01 "
