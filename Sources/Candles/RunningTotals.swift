@@ -9,20 +9,9 @@ struct RunningTotals: Sendable, Hashable {
   var high: ExactDecimal
   var low: ExactDecimal
   var previousClose: ExactDecimal
+}
 
-  @inline(__always)
-  init(
-    second: Int, volume: ExactDecimal, turnover: ExactDecimal, high: ExactDecimal,
-    low: ExactDecimal, previousClose: ExactDecimal
-  ) {
-    self.second = second
-    self.volume = volume
-    self.turnover = turnover
-    self.high = high
-    self.low = low
-    self.previousClose = previousClose
-  }
-
+extension RunningTotals {
   /// The totals of a row; where they are rounded, the least that they may be.
   init(_ quote: Quote) {
     self.init(

@@ -65,11 +65,4 @@ public struct Instrument: Sendable, Hashable {
   public let kind: InstrumentKind
   /// Of a stock. A fund, an index or a bond carries its exchange's first board.
   public let board: Board
-
-  public init(symbol: Symbol, exchange: Exchange, kind: InstrumentKind, board: Board) {
-    self.symbol = symbol
-    self.exchange = exchange
-    self.kind = kind
-    self.board = board
-  }
 }

@@ -12,46 +12,24 @@ public struct MarketDefinition: Sendable, Hashable {
   /// ISO 4217; a quantity of another kind has its usual code.
   public let currency: String
   /// What its volumes count: `shares` (of funds, units).
-  public let units: String
+  public private(set) var units = "shares"
   /// Where instruments are listed whose code does not say it.
-  public let exchange: Exchange?
+  public private(set) var exchange: Exchange?
   /// The hours of trading, on the market's clock, in order.
   public let sessions: [SessionHours]
   /// The opening auction takes orders from `opens` and makes a price at `closes`.
-  public let auction: SessionHours?
+  public private(set) var auction: SessionHours?
   /// A session after the close that trades at its price, apart from the day's totals.
-  public let afterHours: SessionHours?
+  public private(set) var afterHours: SessionHours?
   public let tradingDays: TradingDays
   /// Whose days its calendar lists; nil for a market without one.
-  public let calendar: Exchange?
+  public private(set) var calendar: Exchange?
   /// When a candle of a day, a week or a month opens, in seconds since midnight.
-  public let dayOpens: Int
+  public private(set) var dayOpens = 0
   /// Whether each minute of a session has a candle, so that one that lacks is missing …
-  public let hasEveryMinute: Bool
+  public private(set) var hasEveryMinute = false
   /// … but for these, by their opening in seconds since midnight: an auction is being collected.
-  public let silentMinutes: [Int]
-
-  public init(
-    code: Int16, name: String, zone: MarketZone, currency: String, units: String = "shares",
-    exchange: Exchange? = nil, sessions: [SessionHours], auction: SessionHours? = nil,
-    afterHours: SessionHours? = nil, tradingDays: TradingDays, calendar: Exchange? = nil,
-    dayOpens: Int = 0, hasEveryMinute: Bool = false, silentMinutes: [Int] = []
-  ) {
-    self.code = code
-    self.name = name
-    self.zone = zone
-    self.currency = currency
-    self.units = units
-    self.exchange = exchange
-    self.sessions = sessions
-    self.auction = auction
-    self.afterHours = afterHours
-    self.tradingDays = tradingDays
-    self.calendar = calendar
-    self.dayOpens = dayOpens
-    self.hasEveryMinute = hasEveryMinute
-    self.silentMinutes = silentMinutes
-  }
+  public private(set) var silentMinutes: [Int] = []
 
   /// The date on the market's clock.
   public func day(at moment: Timestamp) -> TradingDay { zone.day(at: moment) }

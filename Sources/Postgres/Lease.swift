@@ -10,12 +10,6 @@ package struct Lease: Sendable, Hashable {
   package let holder: String
   /// Its length: how long the others wait for a holder that says nothing.
   package let milliseconds: Int64
-
-  package init(term: Int64, holder: String, milliseconds: Int64) {
-    self.term = term
-    self.holder = holder
-    self.milliseconds = milliseconds
-  }
 }
 
 /// The lease as it stands.

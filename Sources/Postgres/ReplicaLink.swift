@@ -8,7 +8,7 @@ package struct ReplicaLink: Sendable, Hashable {
   package var name: String
   package var isConnected: Bool
   /// Whether there is a slot that is of no use any more.
-  package var isLost: Bool
+  package var isLost = false
   /// Of the log, kept for the slot.
   package var keptBytes: Int64?
   /// What a slot may keep; nil: without limit.
@@ -16,19 +16,6 @@ package struct ReplicaLink: Sendable, Hashable {
   /// Of the log, not applied yet; nil while it is not connected, or to who may not see it.
   package var lagBytes: Int64?
   package var lagMicroseconds: Int64?
-
-  package init(
-    name: String, isConnected: Bool, isLost: Bool = false, keptBytes: Int64? = nil,
-    limitBytes: Int64? = nil, lagBytes: Int64? = nil, lagMicroseconds: Int64? = nil
-  ) {
-    self.name = name
-    self.isConnected = isConnected
-    self.isLost = isLost
-    self.keptBytes = keptBytes
-    self.limitBytes = limitBytes
-    self.lagBytes = lagBytes
-    self.lagMicroseconds = lagMicroseconds
-  }
 
   /// Enough is left to look after a replica that fell behind.
   package static let alarmPercent: Int64 = 70

@@ -65,17 +65,6 @@ struct CommitContext {
 
   /// Some key may be stored already: equal rows must be told from different ones.
   var stagesCandles: Bool { strategy.stagesCandles || strategy.isolatesRows }
-
-  init(
-    strategy: CommitStrategy, origin: CommitOrigin, knownAt: Timestamp, seq: Int64,
-    transaction: String
-  ) {
-    self.strategy = strategy
-    self.origin = origin
-    self.knownAt = knownAt
-    self.seq = seq
-    self.transaction = transaction
-  }
 }
 
 /// The rows that a change names.

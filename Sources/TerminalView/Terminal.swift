@@ -14,11 +14,6 @@ package enum Terminal {
   package struct Size: Sendable, Hashable {
     package var width: Int
     package var height: Int
-
-    package init(width: Int, height: Int) {
-      self.width = width
-      self.height = height
-    }
   }
 
   /// Live on a terminal that can move its cursor; colours unless NO_COLOR is set and not empty

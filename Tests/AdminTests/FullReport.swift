@@ -5,7 +5,6 @@ import Foundation
 import Market
 import Operations
 import Polling
-import Postgres
 import Store
 import TestSupport
 import Testing
@@ -13,6 +12,7 @@ import Transport
 
 @testable import Ingest
 @testable import Journal
+@testable import Postgres
 
 /// Reports as tests want them: an ordinary one, and one in which everything has happened.
 enum Sample {

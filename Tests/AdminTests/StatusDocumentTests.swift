@@ -4,13 +4,13 @@ import Foundation
 import Market
 import Operations
 import Polling
-import Postgres
 import TestSupport
 import Testing
 import Transport
 
 @testable import Ingest
 @testable import Journal
+@testable import Postgres
 
 @Suite struct StatusDocumentTests {
   /// Every name has a value.

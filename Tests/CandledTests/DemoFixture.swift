@@ -1,8 +1,9 @@
 /// Moments of a demo, and a frame taken apart.
 
-import DemoView
 import Market
 import Testing
+
+@testable import DemoView
 
 extension DemoSnapshot {
   static func midMorning() throws -> DemoSnapshot {

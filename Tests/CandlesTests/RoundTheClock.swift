@@ -1,6 +1,7 @@
 import Candles
-import Market
 import TestSupport
+
+@testable import Market
 
 /// A made-up market that never closes, with prices and volumes of eight decimals: its one
 /// instrument is polled, and what traded is written down by the minute.

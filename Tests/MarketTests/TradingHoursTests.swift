@@ -1,5 +1,6 @@
-import Market
 import Testing
+
+@testable import Market
 
 @Suite struct TradingHoursTests {
   private func madeUp(_ sessions: [(Int, Int)], zone: MarketZone = .utc) -> TradingHours? {

@@ -1,6 +1,7 @@
-import Market
 import PaperTrading
 import Testing
+
+@testable import Market
 
 @Suite struct TradedKindTests {
   @Test(arguments: InstrumentKind.allCases, Exchange.allCases)

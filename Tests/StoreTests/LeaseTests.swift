@@ -1,9 +1,10 @@
 import Commits
 import Market
-import Postgres
 import Store
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// Who leads, and that nobody else writes. Time is the database's: a lease is made to run out by
 /// setting its row's clock back, never by waiting.

@@ -1,10 +1,11 @@
 import Commits
 import Feeds
-import Market
 import Postgres
 import Store
 import TestSupport
 import Testing
+
+@testable import Market
 
 /// Markets and sources as rows, and a market that no source of ours has.
 @Suite struct MarketTableTests {

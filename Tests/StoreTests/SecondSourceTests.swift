@@ -1,11 +1,12 @@
 import Commits
 import Feeds
-import Market
 import Postgres
 import Reader
 import Store
 import TestSupport
 import Testing
+
+@testable import Market
 
 /// Two live sources that use one symbol text: another source, another market, another series.
 @Suite struct SecondSourceTests {

@@ -26,11 +26,6 @@ struct TencentRow {
   /// What stood beside the row and could not be read.
   private(set) var dropped: [DroppedMember] = []
 
-  init(fields: TencentFields, security: QuotedSecurity) {
-    self.fields = fields
-    self.security = security
-  }
-
   var name: UnsafeRawBufferPointer { fields[Place.name] }
 
   mutating func read(into quote: inout Quote, clock: inout TencentClock) throws(RowFault) {

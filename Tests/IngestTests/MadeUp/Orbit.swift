@@ -1,6 +1,6 @@
-import Market
 
 @testable import Feeds
+@testable import Market
 
 /// A made-up source, written by the contract alone: a market that never closes, with prices and
 /// volumes of eight decimals, live quotes of its own and bars in pages.
