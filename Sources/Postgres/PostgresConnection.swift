@@ -160,8 +160,7 @@ extension PostgresConnection {
     let response = try run(statement, with: parameters, context: context)
     var values: [Value] = []
     values.reserveCapacity(response.rowCount)
-    for row in response.rows {
-      var row = row
+    for var row in response.rows {
       values.append(try decode(&row))
     }
     return values

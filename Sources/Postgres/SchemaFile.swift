@@ -173,8 +173,7 @@ package struct SchemaFile: Sendable {
       return [error.message]
     }
     var differences: [String] = []
-    for row in try connection.run(compare, context: "schema check").rows {
-      var row = row
+    for var row in try connection.run(compare, context: "schema check").rows {
       let object = try row.text()
       differences.append(try row.bool() ? "missing: \(object)" : "unexpected: \(object)")
     }

@@ -97,8 +97,7 @@ extension StoreReader {
   ) throws(StoreError) {
     let parameters = WireParameters(.int64(seq), .int32(Self.changesMax))
     var contents = Contents()
-    for row in try connection.run(Self.readChanges, with: parameters, context: "follow").rows {
-      var row = row
+    for var row in try connection.run(Self.readChanges, with: parameters, context: "follow").rows {
       let kind = try row.text()
       let from = try row.int64()
       let through = try row.int64()

@@ -94,8 +94,7 @@ extension CandleTable {
     let instruments = Set(minutes.map { id(of: $0.symbol, source: $0.source) }).sorted()
     let parameters = WireParameters(.int32s(instruments), .day(first), .day(last))
     var certified: [Int32: Set<TradingDay>] = [:]
-    for row in try run(Self.readCertified, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.readCertified, with: parameters).rows {
       certified[try row.int32(), default: []].insert(try row.day())
     }
     if certified.isEmpty { return bars }

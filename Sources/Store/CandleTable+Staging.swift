@@ -36,8 +36,7 @@ extension CandleTable {
 
   private func keys(_ response: PostgresResult) throws(StoreError) -> [CandleKey] {
     var keys: [CandleKey] = []
-    for row in response.rows {
-      var row = row
+    for var row in response.rows {
       keys.append(
         CandleKey(
           instrument: try row.int32(), timeframe: try row.int16(), openedAt: try row.timestamp()))

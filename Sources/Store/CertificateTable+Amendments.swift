@@ -42,8 +42,7 @@ extension CertificateTable {
     for day in days { try lock(day) }
     let instruments = Set(keys.map(\.instrument)).sorted()
     let parameters = WireParameters(.days(days), .int32s(instruments))
-    for row in try run(Self.readRepaired, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.readRepaired, with: parameters).rows {
       context.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
     }
   }
@@ -133,8 +132,7 @@ extension CertificateTable {
       parameters.add { $0.array(rows, type: column.type) { column.write(&$0, $1) } }
     }
     parameters.add { $0.timestamp(context.knownAt) }
-    for row in try run(Self.amend, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.amend, with: parameters).rows {
       context.keys.certificates.append(DayKey(instrument: try row.int32(), day: try row.day()))
       context.receipt.certificates += 1
       if let gap = try row.optionalInt64() { context.keys.gaps.append(gap) }

@@ -79,8 +79,7 @@ extension CertificateTable {
   ) throws(StoreError) {
     let parameters = WireParameters(
       .days(days), .text(RejectionReason.refusedByStore.rawValue), .timestamp(context.knownAt))
-    for row in try run(Self.recount, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.recount, with: parameters).rows {
       let key = DayKey(instrument: try row.int32(), day: try row.day())
       if context.keys.certificates.contains(key) { continue }
       context.keys.certificates.append(key)
@@ -118,8 +117,7 @@ extension CertificateTable {
       .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) },
       .array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) },
       .timestamp(context.knownAt))
-    for row in try run(Self.certifyDays, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.certifyDays, with: parameters).rows {
       let day = try row.day()
       context.residuals[day] = Int(try row.int32())
     }

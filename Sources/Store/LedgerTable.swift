@@ -80,8 +80,7 @@ struct LedgerTable: TableGroup {
     let rows = rows(gaps, in: context)
     if rows.isEmpty { return }
     let parameters = Self.gaps.parameters(rows, stamp: context.knownAt)
-    for row in try run(Self.closeSuperseded, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.closeSuperseded, with: parameters).rows {
       context.keys.closedGaps.append(try row.int64())
       context.receipt.repairs.supersededGaps += 1
     }
@@ -91,8 +90,7 @@ struct LedgerTable: TableGroup {
     let rows = rows(gaps, in: context)
     if rows.isEmpty { return }
     let parameters = Self.gaps.parameters(rows, stamp: context.knownAt)
-    for row in try run(Self.gaps.statement, with: parameters).rows {
-      var row = row
+    for var row in try run(Self.gaps.statement, with: parameters).rows {
       context.keys.gaps.append(try row.int64())
     }
     context.receipt.gaps = context.keys.gaps.count

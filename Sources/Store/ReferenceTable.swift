@@ -162,8 +162,7 @@ extension ReferenceTable {
   func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
     let parameters = WireParameters(.texts(names))
     var chunks: [String: DoneChunk] = [:]
-    for row in try run(Self.readChunks, with: parameters, step: "load").rows {
-      var row = row
+    for var row in try run(Self.readChunks, with: parameters, step: "load").rows {
       let name = try row.text()
       chunks[name] = DoneChunk(through: try row.day(), doneAt: try row.timestamp())
     }

@@ -43,8 +43,7 @@ extension RepairTable {
   ) throws(StoreError) -> [RepairCandidate] {
     let parameters = WireParameters(.day(first), .int16(source.rawValue))
     var candidates: [RepairCandidate] = []
-    for row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
-      var row = row
+    for var row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
       let day = try row.day()
       let symbol = try row.symbol()
       guard let want = RepairCandidate.Want(rawValue: Int(try row.int16())) else {

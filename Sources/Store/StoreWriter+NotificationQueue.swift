@@ -27,8 +27,7 @@ extension WriterSession {
     var row = try connection.run(Self.queueUsage, context: "ping").row(0)
     var queue = NotificationQueue(usage: try row.numeric())
     guard queue.usage >= NotificationQueue.alarmUsage else { return queue }
-    for row in try connection.run(Self.oldestSession, context: "ping").rows {
-      var row = row
+    for var row in try connection.run(Self.oldestSession, context: "ping").rows {
       queue.holder = NotificationQueue.Holder(
         process: try row.int32(), application: try row.text(), role: try row.text(),
         openSeconds: try row.int64())
