@@ -1239,8 +1239,7 @@ create unique index if not exists disagreement_open
   on disagreement (instrument_id, timeframe, opened_at, field)
   where resolved_at is null;
 comment on table disagreement is 'Values on which two sources, or two readings, disagree.';
-comment on column disagreement.field is
-  'volume, turnover, open, high, low, close, limit_up or limit_down.';
+comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
 comment on column disagreement.ours is 'The stored value; null if there is none.';
 comment on column disagreement.theirs is 'The value of the other source; null if there is none.';
 comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';

@@ -162,7 +162,7 @@ extension CandleBook {
     let rows = dispute.rows
     disputes[index] = nil
     if isBandUnknown {
-      standing.limits.isBandUnknown = true
+      standing.isBandUnknown = true
       notify(.bandUnknown, of: standing, at: rows[rows.count - 1].quote.at)
     }
     if standing.isContinued(by: rows[0].quote, rules: rules) {
@@ -175,7 +175,7 @@ extension CandleBook {
     }
     // The exchange took volume back.
     if base.isOld(before: standing, rules: rules) { return takeBack(index, rows: rows) }
-    base.state.limits.isBandUnknown = standing.limits.isBandUnknown
+    base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
     var next = Dispute(at: receivedAt)

@@ -65,7 +65,7 @@ package struct CandleBook: Sendable {
     @inline(__always)
     mutating func objection(
       to quote: Quote, seenAt second: Int, receivedAt: Timestamp, changedSourceAt: Timestamp?,
-      rules: CandleRules, into output: inout CandleOutput, isUnlimited: () -> Bool
+      rules: CandleRules, isUnlimited: () -> Bool
     ) -> Objection? {
       if let objection = state?.objection(
         to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
@@ -73,11 +73,8 @@ package struct CandleBook: Sendable {
       {
         return objection
       }
-      if band?.isOf(quote) != true {
-        band = DayBand(instrument, quote: quote)
-        compareLimits(of: quote, rules: rules, into: &output, isUnlimited: isUnlimited)
-      }
-      guard let objection = band?.objection(to: quote), state?.limits.isBandUnknown != true,
+      if band?.isOf(quote) != true { band = DayBand(instrument, quote: quote) }
+      guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
         !isUnlimited()
       else { return nil }
       return objection
@@ -211,7 +208,7 @@ extension CandleBook {
     if !isDisputed, !isRepeated,
       let objection = instruments[index].objection(
         to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
-        rules: rules, into: &output, isUnlimited: isUnlimited)
+        rules: rules, isUnlimited: isUnlimited)
     {
       if objection.weight == .lagging {
         return .rejected(objection.reason, detail: objection.detail)

@@ -61,8 +61,6 @@ package struct CandleOutput: Sendable {
   /// held was taken back.
   package var closedGaps: [Gap] = []
   package var certificates: [DayCertificate] = []
-  /// Limits that are stated otherwise than our own table has them.
-  package var disagreements: [Disagreement] = []
   package var events: [FeedEvent] = []
   /// Indexes of instruments whose stored state a timer changed.
   package var touched: [Int] = []
@@ -71,9 +69,6 @@ package struct CandleOutput: Sendable {
 
   package var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
-      && certificates.isEmpty
-      && disagreements.isEmpty
-      && events.isEmpty
-      && touched.isEmpty
+      && certificates.isEmpty && events.isEmpty && touched.isEmpty
   }
 }

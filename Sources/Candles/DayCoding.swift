@@ -198,15 +198,13 @@ extension DayAccount {
   private var marks: Int {
     get {
       (isObserved ? 1 : 0) | (isClosed ? 2 : 0) | (isDisputed ? 4 : 0)
-        | (limits.isBandUnknown ? 8 : 0) | (limits.areCompared ? 16 : 0)
-        | (booked.isCoarse ? 32 : 0)
+        | (isBandUnknown ? 8 : 0) | (booked.isCoarse ? 32 : 0)
     }
     set {
       isObserved = newValue & 1 != 0
       isClosed = newValue & 2 != 0
       isDisputed = newValue & 4 != 0
-      limits.isBandUnknown = newValue & 8 != 0
-      limits.areCompared = newValue & 16 != 0
+      isBandUnknown = newValue & 8 != 0
       booked.isCoarse = newValue & 32 != 0
     }
   }

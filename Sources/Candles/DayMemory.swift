@@ -9,7 +9,8 @@ struct DayAccount: Sendable, Hashable {
   var isClosed = false
   /// Two readings are served in turn: nothing is booked.
   var isDisputed = false
-  var limits = InstrumentDay.Limits()
+  /// Prices beyond the legal band were confirmed: it does not hold today.
+  var isBandUnknown = false
   var booked = InstrumentDay.BookedRow()
   /// The minute that takes shape.
   var current: FormingCandle

@@ -194,38 +194,3 @@ struct DayBand: Sendable {
     price.isZero || band.contains(price)
   }
 }
-
-extension CandleBook.Entry {
-  /// Holds the limits that the exchange states against our own table, once a day. Both are seldom
-  /// there: a row that states none, an instrument of no known kind, a name that says that the day
-  /// has no limit.
-  @inline(never)
-  mutating func compareLimits(
-    of quote: Quote, rules: CandleRules, into output: inout CandleOutput, isUnlimited: () -> Bool
-  ) {
-    let theirs: PriceBand?
-    switch quote.limits {
-    case .unstated: return
-    case .none: theirs = nil
-    case .band(let stated): theirs = stated
-    }
-    guard let instrument, quote.previousClose.isPositive, state?.day == quote.tradingDay,
-      state?.limits.areCompared == false,
-      PriceLimit.isKnown(for: instrument, on: quote.tradingDay)
-    else { return }
-    state?.limits.areCompared = true
-    let ours = isUnlimited() ? nil : DayBand.table(for: instrument, quote: quote)
-    let pairs = [
-      (Disagreement.Field.limitUp, ours?.upper, theirs?.upper),
-      (.limitDown, ours?.lower, theirs?.lower),
-    ]
-    for (field, ours, theirs) in pairs where ours != theirs {
-      output.disagreements.append(
-        Disagreement(
-          symbol: symbol, timeframe: .day1,
-          openedAt: rules.hours.moment(on: quote.tradingDay, secondOfDay: rules.hours.opens),
-          tradingDay: quote.tradingDay, field: field, ours: ours, theirs: theirs,
-          ourSource: rules.source, theirSource: rules.source))
-    }
-  }
-}

@@ -16,14 +16,6 @@ struct InstrumentDay: Sendable, Hashable {
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
 
-  /// What is known of the day's legal prices.
-  struct Limits: Sendable, Hashable {
-    /// Prices beyond the legal band were confirmed: it does not hold today.
-    var isBandUnknown = false
-    /// Whether the limits that the exchange states were compared with our own table.
-    var areCompared = false
-  }
-
   /// How far the day is proven.
   struct Coverage: Sendable, Hashable {
     /// Proven state as of this second of the day; the open when nothing was seen yet.
@@ -90,9 +82,9 @@ struct InstrumentDay: Sendable, Hashable {
     @inline(__always) get { account.isDisputed }
     @inline(__always) _modify { yield &account.isDisputed }
   }
-  var limits: Limits {
-    @inline(__always) get { account.limits }
-    @inline(__always) _modify { yield &account.limits }
+  var isBandUnknown: Bool {
+    @inline(__always) get { account.isBandUnknown }
+    @inline(__always) _modify { yield &account.isBandUnknown }
   }
   var booked: BookedRow {
     @inline(__always) get { account.booked }

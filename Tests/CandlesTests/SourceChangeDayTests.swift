@@ -194,28 +194,4 @@ import Testing
     #expect(reason(try seen(band("9.41", "10.40"), last: "10.50").verdicts.last) == .outsideBand)
     #expect(reason(try seen(.unstated, last: "10.50").verdicts.last) == nil)
   }
-
-  @Test func `stated limits other than ours are a disagreement, once a day`() throws {
-    var tape = try seen(band("7.92", "10.89"), last: "10.00")
-    #expect(tape.output.disagreements.map(\.field) == [.limitDown])
-    let first = try #require(tape.output.disagreements.first)
-    #expect(first.ours?.description == "8.91" && first.theirs?.description == "7.92")
-    #expect(first.timeframe == .day1 && first.openedAt == tape.moment("09:30:00"))
-    func see(_ clock: String, _ limits: StatedLimits) throws {
-      var quote = try tape.quote(clock, last: "10.00", volume: 100, high: "10.00", low: "10.00")
-      quote.open = quote.last
-      quote.limits = limits
-      tape.take(quote, seenAt: tape.moment(clock))
-    }
-    try see("09:30:06", .unstated)
-    let (shared, state) = (tape.book.sharedState, tape.book.instrumentState(at: 0))
-    tape.book = CandleBook()
-    try tape.book.restore(sharedState: shared)
-    try tape.book.restore(instrument: tape.symbol, state: state)
-    try see("09:30:09", band("7.92", "10.89"))
-    #expect(tape.output.disagreements.count == 1)
-    #expect(try seen(.none, last: "10.00").output.disagreements.map(\.theirs) == [nil, nil])
-    #expect(try seen(band("8.91", "10.89"), last: "10.00").output.disagreements.isEmpty)
-    #expect(try seen(.unstated, last: "10.00").output.disagreements.isEmpty)
-  }
 }

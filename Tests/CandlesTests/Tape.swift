@@ -84,7 +84,6 @@ struct Tape {
       if let place = output.gaps.lastIndex(of: gap) { output.gaps.remove(at: place) }
     }
     output.certificates += new.certificates
-    output.disagreements += new.disagreements
     output.events += new.events
   }
 
