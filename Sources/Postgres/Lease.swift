@@ -18,7 +18,6 @@ package struct LeaseRow: Sendable, Hashable {
   package var term: Int64
   package var holder: String
   package var host: String
-  package var acquiredAt: Timestamp?
   /// By the server's clock; not above 0 once anybody may take it.
   package var microsecondsLeft: Int64
 
@@ -36,7 +35,6 @@ extension PostgresRow {
   /// The columns of `LeaseConnection.columns`.
   mutating func lease() throws(StoreError) -> LeaseRow {
     LeaseRow(
-      term: try int64(), holder: try text(), host: try text(),
-      acquiredAt: try optionalTimestamp(), microsecondsLeft: try int64())
+      term: try int64(), holder: try text(), host: try text(), microsecondsLeft: try int64())
   }
 }

@@ -113,7 +113,7 @@ package final class LeaseConnection {
 extension LeaseConnection {
   /// As `PostgresRow.lease` reads them.
   static let columns = """
-    l.term, l.holder, l.host, nullif(l.acquired_at, '-infinity'),
+    l.term, l.holder, l.host,
       case
         when l.expires_at = '-infinity' then 0
         else (extract(epoch from l.expires_at - clock_timestamp()) * 1000000)::bigint
