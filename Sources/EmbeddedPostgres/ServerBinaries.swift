@@ -15,6 +15,11 @@ package struct ServerBinaries: Sendable, Hashable {
   /// 15, 16, ….
   package var major: Int
 
+  package init(directory: String, major: Int) {
+    self.directory = directory
+    self.major = major
+  }
+
   var postgres: String { directory + "/postgres" }
   var initdb: String { directory + "/initdb" }
 
