@@ -10,6 +10,12 @@ package struct TermStart: Sendable, Hashable {
   package var fromJournal: String
   package var fromPosition: JournalPosition
 
+  package init(term: Int64, fromJournal: String, fromPosition: JournalPosition) {
+    self.term = term
+    self.fromJournal = fromJournal
+    self.fromPosition = fromPosition
+  }
+
   static let series = "term"
 
   /// `7 0123456789abcdef 84211`: the term, the journal, the position in it.

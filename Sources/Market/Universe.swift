@@ -47,6 +47,12 @@ public struct UniverseMember: Sendable, Hashable {
   /// Accepted lists of that part since then, without it.
   public var missedLists: Int
 
+  public init(instrument: ListedInstrument, part: ListPart, missedLists: Int) {
+    self.instrument = instrument
+    self.part = part
+    self.missedLists = missedLists
+  }
+
   public var isDelisted: Bool { missedLists >= Universe.missedListsMax }
 }
 
@@ -56,6 +62,12 @@ public struct AcceptedList: Sendable, Hashable {
   /// Different symbols.
   public var rows: Int
   public var at: Timestamp
+
+  public init(part: ListPart, rows: Int, at: Timestamp) {
+    self.part = part
+    self.rows = rows
+    self.at = at
+  }
 }
 
 /// What an accepted list changed, each sorted by symbol.
