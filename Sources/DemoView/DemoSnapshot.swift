@@ -81,6 +81,11 @@ package struct DemoSnapshot: Sendable {
   package struct Conservation: Sendable, Hashable {
     package var certificates: Int
     package var balanced: Int
+
+    package init(certificates: Int, balanced: Int) {
+      self.certificates = certificates
+      self.balanced = balanced
+    }
   }
 }
 
