@@ -34,7 +34,7 @@ package final class AppConnection {
     """
 
   /// Between two statements of a transaction.
-  package static let idleSecondsMax = 5
+  private static let idleSecondsMax = 5
 
   /// Of the broker: also what apps may read of the candles, over the same session, whose end frees
   /// the lead. The server notices within seconds that the client's machine is gone.
@@ -56,15 +56,11 @@ package final class AppConnection {
   package static let statementSecondsMax = 5
 
   /// All that `body` reads is of one moment.
-  /// - Parameter idleSeconds: how long `body` may compute between two statements.
   package func inSnapshot<Value>(
-    idleSeconds: Int = AppConnection.idleSecondsMax, body: () throws(AppStoreError) -> Value
+    _ body: () throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
-    let begin = """
-      begin isolation level repeatable read read only;
-      set local idle_in_transaction_session_timeout = '\(idleSeconds)s'
-      """
-    return try inTransaction("snapshot", begin: begin, body: body)
+    try inTransaction(
+      "snapshot", begin: "begin isolation level repeatable read read only", body: body)
   }
 
   /// As one transaction.

@@ -94,7 +94,7 @@ import Testing
       """
     #expect(try database.store.value(sessions) == "1")
     #expect(throws: AppStoreError.self) {
-      try connection.inSnapshot(idleSeconds: 1) { () throws(AppStoreError) in
+      try connection.inSnapshot { () throws(AppStoreError) in
         // As a program does that is stopped.
         let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline, (try? database.store.value(sessions)) != "0" {}
