@@ -123,10 +123,10 @@ extension BrokerTable {
     sql: """
       select symbol, account_id, body
       from order_place
-      order by symbol, account_id
+      order by symbol
       """)
 
-  /// Of the broker's day, each instrument's in the order of accounts.
+  /// Of the broker's day.
   package func places() throws(AppStoreError) -> [PlaceRow] {
     try read(Self.readPlaces) { (row) throws(StoreError) in
       PlaceRow(symbol: try row.symbol(), accountID: try row.int64(), body: try row.bytes())

@@ -644,10 +644,10 @@ create table if not exists order_place (
   primary key (symbol, account_id)
 ) with (fillfactor = 50);
 comment on table order_place is
-  'Where the open orders of an account in an instrument stand on the broker''s day, and as of which '
-  'row. The broker that leads next goes on from it. Emptied when a day begins: a fill carries its '
-  'own evidence.';
-comment on column order_place.account_id is '0: what is known of the instrument itself.';
+  'Where the open orders of an account in an instrument stand on the broker''s day, and what the '
+  'newest rows led to. The broker that leads next goes on from it. Emptied when a day begins: a fill '
+  'carries its own evidence.';
+comment on column order_place.account_id is '0: the newest rows of the instrument itself.';
 comment on column order_place.body is 'Of the gateway''s fill model: a format''s number, and integers.';
 
 create or replace view transaction_log as

@@ -42,7 +42,7 @@ extension BrokerState {
     countPlaced()
   }
 
-  /// What followed is in the ledger. An order whose place cannot be read waits for the end of its
+  /// What was booked is in the ledger. An order whose place cannot be read waits for the end of its
   /// day.
   private mutating func loadPlaces(_ rows: [PlaceRow]) {
     for row in rows {

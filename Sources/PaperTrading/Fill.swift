@@ -12,6 +12,13 @@ package struct Fill: Sendable, Hashable {
   package let price: ExactDecimal
   package let evidence: FillEvidence
 
+  /// nil where nothing follows from the evidence.
+  init?(order: Int64, symbol: Symbol, evidence: FillEvidence) {
+    guard let fill = FillRules.derive(evidence) else { return nil }
+    (self.order, self.symbol, side) = (order, symbol, evidence.side)
+    (quantity, price, self.evidence) = (fill.quantity, fill.price, evidence)
+  }
+
   /// The exchange's stamp of the snapshot that showed it.
   package var at: SnapshotStamp { evidence.after }
 }

@@ -128,15 +128,55 @@ import Testing
       for step in 0..<120 {
         for next in day.next(of: trading.instrument.symbol) { _ = next.apply(to: &trading) }
         for (account, body) in trading.takePlaces() { places[account] = body }
-        // What is pending is not stored.
-        if trading.orders.contains(where: { trading.isPending($0.order) }) { continue }
         let open = trading.orders.filter(Self.isOpen).sorted { $0.order.id < $1.order.id }
-        let read = try Self.restored(places).orders.sorted { $0.order.id < $1.order.id }
-        #expect(read == open, "seed \(seed), round \(round), step \(step)")
+        let read = try Self.restored(places)
+        let same = read.orders.filter(Self.isOpen).sorted { $0.order.id < $1.order.id }
+        #expect(same == open, "seed \(seed), round \(round), step \(step)")
+        for order in trading.orders {
+          #expect(read.isPending(order.order) == trading.isPending(order.order), "seed \(seed)")
+        }
         compared += open.count
       }
     }
     #expect(compared > 1_000, "seed \(seed)")
+  }
+
+  /// What the account is told, whatever the rows that prove it.
+  private static func outline(_ events: [FillEvent]) -> [String] {
+    events.map { event in
+      switch event {
+      case .pending(let fill): "shown \(fill.order) \(fill.quantity)@\(fill.price)"
+      case .dropped(let fill): "dropped \(fill.order) \(fill.quantity)@\(fill.price)"
+      case .booked(let fill): "booked \(fill.order) \(fill.quantity)@\(fill.price)"
+      case .reversed(let fill): "reversed \(fill.order) \(fill.quantity)@\(fill.price)"
+      case .cancelled, .released, .heldAgain: "\(event)"
+      }
+    }
+  }
+
+  @Test func `who goes on with what is stored shows, books and takes back the same`() throws {
+    let seed = UInt64.random(in: 0...UInt64(UInt32.max))
+    var (reversed, held, shown) = (0, 0, 0)
+    for round in 0..<15 {
+      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var deaths = SplitMix(seed: seed &+ UInt64(round) &+ 1_000)
+      var (straight, killed) = (try Self.trading(), try Self.trading())
+      var places: [Int64: [UInt8]] = [:]
+      for step in 0..<200 {
+        for next in day.next(of: straight.instrument.symbol) {
+          let events = Self.outline(next.apply(to: &straight))
+          #expect(
+            Self.outline(next.apply(to: &killed)) == events,
+            "seed \(seed), round \(round), step \(step)")
+          for (account, body) in killed.takePlaces() { places[account] = body }
+          if Int.random(in: 0..<3, using: &deaths) == 0 { killed = try Self.restored(places) }
+          reversed += events.count { $0.hasPrefix("reversed") }
+          held += events.count { $0.hasPrefix("heldAgain") }
+          shown += events.count { $0.hasPrefix("shown") }
+        }
+      }
+    }
+    #expect(reversed > 50 && held > 5 && shown > 500, "\(reversed), \(held), \(shown)")
   }
 
   @Test func `a row that reaches no order leaves them as they are`() throws {
@@ -180,7 +220,7 @@ import Testing
       for next in day.next(of: trading.instrument.symbol) { _ = next.apply(to: &trading) }
     }
     let places = trading.takePlaces()
-    #expect(places.count == 4)
+    #expect(places.count == 4 && places.contains { $0.account == 0 })
     for (account, body) in places {
       for damaged in [[], Array(body.dropLast()), body + [0], [body[0] + 1] + body.dropFirst()] {
         var other = try Self.trading()
@@ -227,15 +267,20 @@ import Testing
     events.compactMap { if case .pending(let fill) = $0 { fill.quantity.units } else { nil } }
   }
 
-  @Test func `what was shown and not booked is shown again, by a longer interval`() throws {
+  private func booked(_ events: [FillEvent]) -> [Int64] {
+    events.compactMap { if case .booked(let fill) = $0 { fill.quantity.units } else { nil } }
+  }
+
+  @Test(arguments: [false, true])
+  func `what was shown before a start is booked behind it`(isCertified: Bool) throws {
     var trading = try Self.queued()
     let shown = trading.accept(Self.row(2, volume: 1_300, queue: 1_000))
     #expect(pending(shown) == [200])
     var next = try Self.reread(&trading)
-    let events = next.accept(Self.row(3, volume: 1_300, queue: 1_000))
-    #expect(pending(events) == [200])
-    guard case .pending(let fill)? = events.first else { return }
-    #expect(fill.evidence.before?.sequence == 1 && fill.evidence.after.sequence == 3)
+    #expect(!next.isSettled)
+    let events =
+      isCertified ? next.confirm() : next.accept(Self.row(3, volume: 1_300, queue: 1_000))
+    #expect(booked(events) == [200] && pending(events) == [])
   }
 
   @Test func `a fill that is booked is not booked again`() throws {
@@ -249,21 +294,78 @@ import Testing
     #expect(pending(events) == [100])
   }
 
-  @Test func `where an order stands is not known without the row that it was read with`() throws {
-    for isFalse in [false, true] {
-      var trading = try Self.queued()
-      // All but 100 of those before it have left: so it seems.
-      _ = trading.accept(Self.row(2, volume: 100, queue: 100))
-      var next = try Self.reread(&trading)
-      let changes = isFalse ? next.withdraw(from: 2) : []
-      #expect(changes == [])
-      var found = pending(next.accept(Self.row(3, volume: 400, queue: 800)))
-      #expect(found == (isFalse ? [] : [200]))
-      found = pending(next.accept(Self.row(4, volume: 1_300, queue: 800)))
-      #expect(found == (isFalse ? [] : [300]))
-      // Behind the 800 that the row before showed.
-      found = pending(next.accept(Self.row(5, volume: 2_200, queue: 800)))
-      #expect(found == (isFalse ? [100] : []))
+  @Test(arguments: [false, true])
+  func `what a false row led to is taken back behind a start`(isConfirmed: Bool) throws {
+    var trading = try Self.queued()
+    let shown = trading.accept(Self.row(2, volume: 1_300, queue: 1_000))
+    #expect(pending(shown) == [200])
+    if isConfirmed { _ = trading.accept(Self.row(3, volume: 1_300, queue: 1_000)) }
+    var next = try Self.reread(&trading)
+    let events = Self.outline(next.withdraw(from: 2))
+    #expect(events == [isConfirmed ? "reversed 1 200@11" : "dropped 1 200@11"])
+    // Behind 1,000 again, as of the first row.
+    let found = next.accept(Self.row(4, volume: 1_200, queue: 1_000))
+    #expect(pending(found) == [100])
+  }
+
+  @Test func `a place that a false row gave goes with it, however many came behind`() throws {
+    var trading = try Self.queued()
+    // All but 100 of those before it have left: so it seems.
+    _ = trading.accept(Self.row(2, volume: 100, queue: 100))
+    var next = try Self.reread(&trading)
+    #expect(next.accept(Self.row(3, volume: 100, queue: 100)) == [])
+    #expect(next.withdraw(from: 2) == [])
+    #expect(next.accept(Self.row(4, volume: 600, queue: 800)) == [])
+    let found = next.accept(Self.row(5, volume: 1_300, queue: 800))
+    #expect(pending(found) == [200])
+  }
+
+  @Test func `no place is as of a row that was taken out`() throws {
+    var trading = try Self.queued()
+    _ = trading.accept(Self.row(2, volume: 1_300, queue: 1_000))
+    // It changes nothing, but confirms what the row before has shown.
+    _ = trading.accept(Self.row(3, volume: 1_350, queue: 1_000))
+    var stored = Dictionary(
+      uniqueKeysWithValues: trading.takePlaces().map { ($0.account, $0.body) })
+    _ = trading.withdraw(from: 3)
+    for place in trading.takePlaces() { stored[place.account] = place.body }
+    var next = try Self.restored(stored)
+    #expect(next.last?.snapshot.stamp.sequence == 2)
+    let found = next.accept(Self.row(4, volume: 1_400, queue: 1_000))
+    guard case .pending(let fill)? = found.last else {
+      Issue.record("\(found)")
+      return
+    }
+    #expect(fill.evidence.before?.sequence == 2 && fill.quantity == ExactDecimal(100))
+  }
+
+  @Test func `a stop that a false row released is held again behind a start`() throws {
+    var trading = try Self.trading()
+    let order = Order(
+      id: 1, account: 1, symbol: trading.instrument.symbol, side: .buy, kind: .stop,
+      quantity: ExactDecimal(100), stop: Self.band.upper)
+    trading.enter(
+      RestingOrder(
+        order, acceptance: Acceptance(entersAt: 36_003, worstPrice: Self.band.upper),
+        on: Self.day, band: Self.band))
+    _ = trading.accept(Self.row(1, volume: 100, queue: 1_000))
+    _ = trading.accept(Self.row(2, volume: 200, queue: 1_000))
+    let events = trading.accept(Self.row(3, volume: 300, queue: 1_000))
+    #expect(events == [.released(order: 1)])
+    var next = try Self.reread(&trading)
+    #expect(next.withdraw(from: 2) == [.heldAgain(order: 1)])
+  }
+
+  @Test func `a row of another process makes no purchase a candidate`() throws {
+    let purchase = QueuePurchase(
+      id: 1, account: 1, symbol: try #require(Symbol(Self.bank)), quantity: ExactDecimal(100),
+      terms: PurchaseTerms(triggers: [.sealed(seconds: 0)]))
+    let armedAt = Timestamp(day: Self.day, secondOfDay: 34_000)
+    var trading = try Self.queued()
+    var next = try Self.reread(&trading)
+    for (number, isOrdered) in [(Int64(2), false), (3, true)] {
+      _ = next.accept(Self.row(number, volume: 200, queue: 1_000))
+      #expect(next.orders(purchase, armedAt: armedAt) == isOrdered)
     }
   }
 }

@@ -20,8 +20,8 @@ struct FillsRun {
   private var flow: OrderFlow
   private var trading: InstrumentTrading
   private var ghosts: [Ghost] = []
-  /// The newest place of the account that was stored.
-  private var stored: [UInt8]?
+  /// The newest places that were stored, by account.
+  private var stored: [Int64: [UInt8]] = [:]
   private var sequence: Int64 = 0
   /// False rows that the model has accepted, and the true ones held back since.
   private var falseRows: [Int64] = []
@@ -180,7 +180,7 @@ extension FillsRun {
     let row = snapshot(index)
     enterGhosts(index)
     if condition == .killed, random.chance(perMille: 200) { kill() }
-    guard condition == .falseRows else { return accept(row) }
+    guard [.falseRows, .killed].contains(condition) else { return accept(row) }
     if !falseRows.isEmpty {
       // Three answers that agree with each other take the false rows out.
       held.append(row)
@@ -199,15 +199,13 @@ extension FillsRun {
     if random.chance(perMille: 6) { deceive(behind: row) }
   }
 
-  /// Another process goes on from what is stored: what was only shown is shown anew, or never.
+  /// Another process goes on from what is stored.
   private mutating func kill() {
-    let stored = trading.takePlaces()
-    if let place = stored.first { self.stored = place.body }
+    for (account, body) in trading.takePlaces() { stored[account] = body }
     trading = InstrumentTrading(instrument)
-    if let stored = self.stored, !trading.restore(stored, of: Self.account) {
+    for (account, body) in stored where !trading.restore(body, of: account) {
       complaints.append("what was stored cannot be read")
     }
-    for place in ghosts.indices { ghosts[place].pending = 0 }
   }
 
   /// Our orders enter the actual book where the model's enter theirs: at the first row behind their

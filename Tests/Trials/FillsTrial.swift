@@ -28,7 +28,7 @@ package struct FillsTrial: Sendable {
     case dropped = "30 % dropped"
     case falseRows = "false and stale rows"
     case coarse
-    case killed = "30 % dropped, and killed"
+    case killed = "30 % dropped, false, killed"
   }
 
   package struct Verdict: Sendable {

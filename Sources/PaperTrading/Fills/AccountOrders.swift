@@ -6,9 +6,9 @@ import Market
 /// it changed is kept for as long as it may be taken out, and restored then.
 struct AccountOrders: Sendable {
   /// What a row changed.
-  private struct Change {
+  struct Change: Sendable {
     let row: Int64
-    /// As they were before it.
+    /// Those that it changed, as they were before it.
     let orders: [RestingOrder]
     let takings: Takings
     /// What it led to, as it is once the row is confirmed.
@@ -22,8 +22,6 @@ struct AccountOrders: Sendable {
   private var isConfirmed = true
   /// Orders that had ended when the newest row came.
   private var ended: Set<Int64> = []
-  /// Of orders that were stored: the row that their places are of, until the first one behind it.
-  private(set) var origin: Snapshot?
   private(set) var ladder = PriceLadder()
   /// Whether the place is another than the one that was taken to be stored.
   private(set) var isMoved = false
@@ -33,7 +31,8 @@ struct AccountOrders: Sendable {
   /// As they were stored.
   init(_ instrument: Instrument, at place: TradingPlace) {
     self.init(instrument)
-    (book.orders, book.takings, origin) = (place.orders, place.takings, place.row)
+    (book.orders, book.takings, changes) = (place.orders, place.takings, place.changes)
+    (isConfirmed, ended) = (place.isConfirmed, place.ended)
     updateLadder()
   }
 
@@ -72,11 +71,11 @@ struct AccountOrders: Sendable {
   ) -> [FillEvent] {
     var events = confirm()
     let (orders, takings) = (book.orders, book.takings)
-    let results = book.accept(SeenBook(row, behind: origin ?? before, phases: phases))
-    origin = nil
-    if !results.isEmpty || book.takings != takings || book.orders != orders {
+    let results = book.accept(SeenBook(row, behind: before, phases: phases))
+    let changed = zip(orders, book.orders).filter { $0 != $1 }.map(\.0)
+    if !results.isEmpty || book.takings != takings || !changed.isEmpty {
       let change = Change(
-        row: row.stamp.sequence, orders: orders, takings: takings,
+        row: row.stamp.sequence, orders: changed, takings: takings,
         events: results.map { event(of: $0) })
       events += change.events.compactMap(\.pending)
       (isConfirmed, isMoved) = (change.events.isEmpty, true)
@@ -96,11 +95,6 @@ struct AccountOrders: Sendable {
 
   /// Restores what rows from that one on changed.
   mutating func withdraw(from sequence: Int64) -> [FillEvent] {
-    if let origin, origin.stamp.sequence >= sequence {
-      // What its place in a queue was before is not known any more.
-      for index in book.orders.indices { book.orders[index].forgetPlace() }
-      (self.origin, isMoved) = (nil, true)
-    }
     var events: [FillEvent] = []
     while let change = changes.last, change.row >= sequence {
       for event in change.events.reversed() {
@@ -120,20 +114,12 @@ struct AccountOrders: Sendable {
     return events
   }
 
-  /// What is stored: the orders as they are without what waits for its confirmation.
-  /// - Parameters:
-  ///   - row: the newest one.
-  ///   - before: the row before it.
-  mutating func takePlace(of row: Snapshot?, behind before: Snapshot?) -> TradingPlace {
+  /// What is stored.
+  mutating func takePlace() -> TradingPlace {
     isMoved = false
-    var place = book
-    if let change = changes.last, !isConfirmed {
-      place.restore(change.orders, takings: change.takings)
-      for id in ended { place.end(id) }
-    }
     return TradingPlace(
-      row: origin ?? (isConfirmed ? row : before), takings: place.takings,
-      orders: place.orders.filter { !$0.isDone })
+      takings: book.takings, orders: book.orders, changes: changes, isConfirmed: isConfirmed,
+      ended: ended)
   }
 
   private func event(of result: AccountInBook.Result) -> FillEvent {
@@ -141,24 +127,20 @@ struct AccountOrders: Sendable {
     case .cancelled(let order, let reason): return .cancelled(order: order, reason: reason)
     case .released(let order): return .released(order: order)
     case .fill(let id, let evidence):
-      guard let fill = FillRules.derive(evidence) else {
+      guard let fill = Fill(order: id, symbol: book.instrument.symbol, evidence: evidence) else {
         preconditionFailure("evidence without a fill is dropped where it is made")
       }
-      return .booked(
-        Fill(
-          order: id, symbol: book.instrument.symbol, side: evidence.side, quantity: fill.quantity,
-          price: fill.price, evidence: evidence))
+      return .booked(fill)
     }
   }
 
   /// Forgets what rows before that one changed, with the orders that ended in them.
   private mutating func settle(from oldest: Int64?) {
     changes.removeAll { change in oldest.map { change.row < $0 } ?? true }
-    let oldest = changes.first?.orders ?? book.orders
-    let settled = Set(oldest.lazy.filter(\.isDone).map(\.order.id))
-    if !settled.isEmpty {
-      ended.subtract(settled)
-      book.orders.removeAll { settled.contains($0.order.id) }
+    if book.orders.contains(where: \.isDone) {
+      let changed = Set(changes.lazy.flatMap(\.orders).map(\.order.id))
+      book.orders.removeAll { $0.isDone && !changed.contains($0.order.id) }
+      ended.formIntersection(changed)
     }
     updateLadder()
   }
@@ -167,7 +149,7 @@ struct AccountOrders: Sendable {
   private mutating func updateLadder() {
     ladder = PriceLadder()
     for order in book.orders { ladder.add(order) }
-    if origin != nil || !changes.isEmpty || !book.takings.isEmpty { ladder = .busy }
+    if !changes.isEmpty || !book.takings.isEmpty { ladder = .busy }
   }
 }
 

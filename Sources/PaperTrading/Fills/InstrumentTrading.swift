@@ -2,9 +2,10 @@ import Market
 
 /// One instrument on one day, for all accounts that trade it.
 ///
-/// The places of orders are stored as they change, with the row that they are of. Who starts with
-/// them goes on with a longer interval, of which all that is certain still is; what the rows before
-/// had led to is final then.
+/// The places of orders are stored as they change, with the newest rows and what those changed. Who
+/// starts with them confirms and takes back what another process has shown or booked. What stood
+/// behind the stored rows has moved no order: it goes on with a longer interval, of which all that
+/// is certain still is.
 package struct InstrumentTrading: Sendable {
   package let instrument: Instrument
   private let phases: [TradingPhase]
@@ -13,7 +14,10 @@ package struct InstrumentTrading: Sendable {
   private var kept: [SeenRow] = []
   /// What was known of the seal when the first of them came.
   private var earlierSeal = SealWatch()
-  private var isSealNew = false
+  /// Whether the stored rows are to be replaced, though no order has moved.
+  private var areRowsNew = false
+  /// The newest of the rows that another process saw, maybe with others behind it.
+  private var newestRead: Int64 = 0
   /// Whether there may be places to store.
   package private(set) var isMoved = false
   /// Of all accounts.
@@ -21,15 +25,6 @@ package struct InstrumentTrading: Sendable {
 
   /// A false row is taken out when three answers have contradicted it, and two may come in a row.
   package static let rowsMax = 8
-
-  /// A row, and what is known of the seal with it.
-  private struct SeenRow {
-    let row: MarketRow
-    let seal: SealWatch
-
-    var snapshot: Snapshot { row.snapshot }
-    var sequence: Int64 { row.snapshot.stamp.sequence }
-  }
 
   package init(_ instrument: Instrument) {
     self.instrument = instrument
@@ -85,7 +80,7 @@ package struct InstrumentTrading: Sendable {
     if let band = row.band { seal.observe(row.snapshot, limitUp: band.upper) }
     // Of an instrument that was never sealed, nothing is to be known.
     let isOfInterest = [seal, self.seal].contains { $0.isSealed || $0.wasSealed }
-    if isOfInterest, seal != self.seal { (isSealNew, isMoved) = (true, true) }
+    if isOfInterest, seal != self.seal { (areRowsNew, isMoved) = (true, true) }
     kept.append(SeenRow(row: row, seal: seal))
     if kept.count > Self.rowsMax + 1 { earlierSeal = kept.removeFirst().seal }
   }
@@ -93,7 +88,9 @@ package struct InstrumentTrading: Sendable {
   /// Takes out that row and all behind it. One that an account did not see, because it came later,
   /// is none of its own.
   package mutating func withdraw(from first: Int64) -> [FillEvent] {
+    let count = kept.count
     kept.removeAll { $0.sequence >= first }
+    if kept.count < count { (areRowsNew, isMoved) = (true, true) }
     return each { $0.withdraw(from: first) }
   }
 
@@ -124,41 +121,37 @@ package struct InstrumentTrading: Sendable {
 // MARK: - Places
 
 extension InstrumentTrading {
-  /// The account whose place is the instrument's own: what is known of the seal.
+  /// The account whose place is the instrument's own: its rows, and what is known of the seal.
   private static let ownAccount: Int64 = 0
 
   /// What is to be stored since it was asked last, by account.
   package mutating func takePlaces() -> [(account: Int64, body: [UInt8])] {
     var places: [(account: Int64, body: [UInt8])] = []
     isMoved = false
-    if isSealNew {
-      isSealNew = false
-      places.append((Self.ownAccount, seal.body))
-    }
-    let (row, before) = (last?.snapshot, kept.dropLast().last?.snapshot)
     for (account, orders) in accounts where orders.isMoved {
-      if let place = accounts[account]?.takePlace(of: row, behind: before) {
-        places.append((account, place.body))
-      }
+      if let place = accounts[account]?.takePlace() { places.append((account, place.body)) }
+    }
+    if areRowsNew || !places.isEmpty {
+      areRowsNew = false
+      let seen = SeenRows(rows: kept, earlierSeal: earlierSeal)
+      places.append((Self.ownAccount, seen.body))
     }
     return places
   }
 
-  /// A place as it was stored, in the order of accounts.
+  /// A place as it was stored.
   /// - Returns: whether it is one.
   package mutating func restore(_ body: [UInt8], of account: Int64) -> Bool {
     if account == Self.ownAccount {
-      guard let seal = SealWatch(body: body) else { return false }
-      earlierSeal = seal
+      guard let seen = SeenRows(body: body) else { return false }
+      (kept, earlierSeal) = (seen.rows, seen.earlierSeal)
+      newestRead = kept.last?.sequence ?? 0
       return true
     }
     guard let place = TradingPlace(body: body, account: account, symbol: instrument.symbol) else {
       return false
     }
     accounts[account] = AccountOrders(instrument, at: place)
-    if let row = place.row, last.map({ $0.snapshot.stamp.sequence < row.stamp.sequence }) ?? true {
-      kept = [SeenRow(row: MarketRow(row, band: nil), seal: earlierSeal)]
-    }
     updateLadder()
     return true
   }
@@ -182,6 +175,7 @@ extension InstrumentTrading {
   package func orders(_ purchase: QueuePurchase, armedAt: Timestamp) -> Bool {
     guard kept.count > 1, let newest = kept.last else { return false }
     let candidate = kept[kept.count - 2]
+    if candidate.sequence <= newestRead { return false }
     let stamp = candidate.snapshot.stamp
     let armedSecond =
       armedAt.shanghaiDay == stamp.day ? Int32(armedAt.shanghaiSecondOfDay) : 0

@@ -58,13 +58,6 @@ package struct RestingOrder: Sendable, Hashable {
 
   var isDone: Bool { stage == .done }
 
-  /// Nothing is known any more of the queue that it stands in.
-  mutating func forgetPlace() {
-    guard case .queued(var queue) = stage else { return }
-    (queue.front, queue.counted) = (nil, 0)
-    stage = .queued(queue)
-  }
-
   package var queue: Queue? {
     if case .queued(let queue) = stage { queue } else { nil }
   }

@@ -1,178 +1,174 @@
 import Market
 
-/// Where the open orders of an account in an instrument stand, as of a row: what is stored, so that
-/// another process goes on where one was killed. In bytes: it is written as often as it changes.
+/// Where the orders of an account in an instrument stand: what is stored, so that another process
+/// goes on where one was killed. In bytes: it is written as often as it changes.
 struct TradingPlace: Sendable {
-  /// nil before the day's first one.
-  var row: Snapshot?
   var takings: Takings
   var orders: [RestingOrder]
+  var changes: [AccountOrders.Change]
+  var isConfirmed: Bool
+  var ended: Set<Int64>
 }
 
-/// Integers in as many bytes as they need, behind the format's number.
-private struct PlaceWriter {
-  private(set) var bytes = [Self.format]
-
-  /// Raised with each change of what is written.
-  static let format: UInt8 = 1
-
-  mutating func put(_ value: some FixedWidthInteger) {
-    let value = Int64(value)
-    var rest = UInt64(bitPattern: value << 1 ^ value >> 63)
-    while rest > 0x7F {
-      bytes.append(UInt8(rest & 0x7F) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(rest))
-  }
-
-  mutating func put(_ value: ExactDecimal) {
-    put(value.scale)
-    put(value.units)
-  }
-
-  mutating func put<Value: CaseIterable & Equatable>(_ value: Value) {
-    put(Value.allCases.prefix { $0 != value }.count)
-  }
-
-  mutating func putOptional<Value>(_ value: Value?, _ put: (inout Self, Value) -> Void) {
-    self.put(value == nil ? 0 : 1)
-    if let value { put(&self, value) }
-  }
-
-  mutating func putAll<Values: Collection>(
-    _ values: Values, _ put: (inout Self, Values.Element) -> Void
-  ) {
-    self.put(values.count)
-    for value in values { put(&self, value) }
-  }
+/// The newest rows of an instrument, which are stored beside the places.
+struct SeenRows: Sendable {
+  var rows: [SeenRow]
+  var earlierSeal: SealWatch
 }
 
-private struct PlaceReader {
-  struct Malformed: Error {}
+/// A row, and what is known of the seal with it.
+struct SeenRow: Sendable {
+  let row: MarketRow
+  let seal: SealWatch
 
-  private var bytes: ArraySlice<UInt8>
-
-  init(_ body: [UInt8]) throws(Malformed) {
-    bytes = body.dropFirst()
-    guard body.first == PlaceWriter.format else { throw Malformed() }
-  }
-
-  var isAtEnd: Bool { bytes.isEmpty }
-
-  mutating func integer<Value: FixedWidthInteger>() throws(Malformed) -> Value {
-    var (rest, shift): (UInt64, UInt64) = (0, 0)
-    while let byte = bytes.popFirst(), shift < 64 {
-      rest |= UInt64(byte & 0x7F) << shift
-      shift += 7
-      guard byte & 0x80 == 0 else { continue }
-      let value = Int64(bitPattern: rest >> 1) ^ -Int64(bitPattern: rest & 1)
-      guard let value = Value(exactly: value) else { break }
-      return value
-    }
-    throw Malformed()
-  }
-
-  mutating func decimal() throws(Malformed) -> ExactDecimal {
-    let scale: UInt8 = try integer()
-    guard scale <= ExactDecimal.scaleMax else { throw Malformed() }
-    return ExactDecimal(units: try integer(), scale: scale)
-  }
-
-  mutating func named<Value: CaseIterable>() throws(Malformed) -> Value {
-    let index: Int = try integer()
-    guard index >= 0, let value = Value.allCases.dropFirst(index).first else { throw Malformed() }
-    return value
-  }
-
-  mutating func optional<Value>(
-    _ read: (inout Self) throws(Malformed) -> Value
-  ) throws(Malformed) -> Value? {
-    try integer() == 0 ? nil : try read(&self)
-  }
-
-  mutating func all<Value>(
-    _ read: (inout Self) throws(Malformed) -> Value
-  ) throws(Malformed) -> [Value] {
-    let count: Int = try integer()
-    var values: [Value] = []
-    guard count >= 0 else { throw Malformed() }
-    while values.count < count { values.append(try read(&self)) }
-    return values
-  }
-
-  /// nil where the bytes are none of it, whole.
-  static func read<Value>(
-    _ body: [UInt8], _ read: (inout Self) throws(Malformed) -> Value
-  ) -> Value? {
-    do {
-      var reader = try Self(body)
-      let value = try read(&reader)
-      return reader.isAtEnd ? value : nil
-    } catch {
-      return nil
-    }
-  }
+  var snapshot: Snapshot { row.snapshot }
+  var sequence: Int64 { row.snapshot.stamp.sequence }
 }
 
 extension TradingPlace {
   var body: [UInt8] {
     var writer = PlaceWriter()
-    writer.putOptional(row) { $1.write(to: &$0) }
-    writer.putAll(takings.levels) { writer, level in
-      writer.put(level.side)
-      writer.put(level.price)
-      writer.put(level.shares)
-    }
+    takings.write(to: &writer)
     writer.putAll(orders) { $1.write(to: &$0) }
+    writer.putAll(changes) { $1.write(to: &$0) }
+    writer.put(isConfirmed ? 1 : 0)
+    writer.putAll(ended) { $0.put($1) }
     return writer.bytes
   }
 
   init?(body: [UInt8], account: Int64, symbol: Symbol) {
     let place = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
-      let row = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-        try Snapshot(from: &reader)
-      }
-      var takings = Takings()
-      for _ in 0..<max(try reader.integer(), 0) {
-        let (side, price): (Side, ExactDecimal) = (try reader.named(), try reader.decimal())
-        takings.add(try reader.integer(), at: price, side: side)
-      }
-      let orders = try reader.all { (reader) throws(PlaceReader.Malformed) in
-        try RestingOrder(from: &reader, account: account, symbol: symbol)
-      }
-      return TradingPlace(row: row, takings: takings, orders: orders)
+      TradingPlace(
+        takings: try Takings(from: &reader),
+        orders: try RestingOrder.all(from: &reader, account: account, symbol: symbol),
+        changes: try reader.all { (reader) throws(PlaceReader.Malformed) in
+          try AccountOrders.Change(from: &reader, account: account, symbol: symbol)
+        },
+        isConfirmed: try reader.integer() == 1,
+        ended: Set(try reader.all { (reader) throws(PlaceReader.Malformed) in
+          try reader.integer()
+        }))
     }
     guard let place else { return nil }
     self = place
   }
 }
 
-extension SealWatch {
+extension SeenRows {
   var body: [UInt8] {
     var writer = PlaceWriter()
-    writer.putOptional(day) { $0.put($1.daysSince1970) }
-    writer.putOptional(sealedSince) { $0.put($1) }
-    for flag in [hasOpened, wasSealed] { writer.put(flag ? 1 : 0) }
-    writer.put(rows)
+    earlierSeal.write(to: &writer)
+    writer.putAll(rows) { writer, seen in
+      seen.snapshot.write(to: &writer)
+      writer.putOptional(seen.row.band) { writer, band in
+        writer.put(band.lower)
+        writer.put(band.upper)
+      }
+      seen.seal.write(to: &writer)
+    }
     return writer.bytes
   }
 
   init?(body: [UInt8]) {
-    let seal = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
-      let day = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-        TradingDay(daysSince1970: try reader.integer())
+    let seen = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
+      let earlier = try SealWatch(from: &reader)
+      let rows = try reader.all { (reader) throws(PlaceReader.Malformed) in
+        let snapshot = try Snapshot(from: &reader)
+        let band = try reader.optional { (reader) throws(PlaceReader.Malformed) in
+          PriceBand(lower: try reader.decimal(), upper: try reader.decimal())
+        }
+        return SeenRow(row: MarketRow(snapshot, band: band), seal: try SealWatch(from: &reader))
       }
-      let since = try reader.optional { (reader) throws(PlaceReader.Malformed) -> Int32 in
-        try reader.integer()
-      }
-      let (opened, sealed): (Int, Int) = (try reader.integer(), try reader.integer())
-      return SealWatch(
-        day: day, sealedSince: since, hasOpened: opened == 1, wasSealed: sealed == 1,
-        rows: try reader.integer())
+      return SeenRows(rows: rows, earlierSeal: earlier)
     }
-    guard let seal else { return nil }
-    self = seal
+    guard let seen else { return nil }
+    self = seen
+  }
+}
+
+extension Takings {
+  fileprivate func write(to writer: inout PlaceWriter) {
+    writer.putAll(levels) { writer, level in
+      writer.put(level.side)
+      writer.put(level.price)
+      writer.put(level.shares)
+    }
+  }
+
+  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
+    for _ in 0..<max(try reader.integer(), 0) {
+      let (side, price): (Side, ExactDecimal) = (try reader.named(), try reader.decimal())
+      add(try reader.integer(), at: price, side: side)
+    }
+  }
+}
+
+extension AccountOrders.Change {
+  fileprivate func write(to writer: inout PlaceWriter) {
+    writer.put(row)
+    writer.putAll(orders) { $1.write(to: &$0) }
+    takings.write(to: &writer)
+    writer.putAll(events) { writer, event in
+      writer.put(event.order)
+      switch event {
+      case .booked(let fill):
+        writer.put(0)
+        writer.put(fill.evidence.text)
+      case .cancelled(_, let reason):
+        writer.put(1)
+        writer.putOptional(reason) { $0.put($1) }
+      case .released: writer.put(2)
+      case .pending, .dropped, .reversed, .heldAgain: preconditionFailure("no row leads to it")
+      }
+    }
+  }
+
+  fileprivate init(
+    from reader: inout PlaceReader, account: Int64, symbol: Symbol
+  ) throws(PlaceReader.Malformed) {
+    self.init(
+      row: try reader.integer(),
+      orders: try RestingOrder.all(from: &reader, account: account, symbol: symbol),
+      takings: try Takings(from: &reader),
+      events: try reader.all { (reader) throws(PlaceReader.Malformed) in
+        let (order, kind): (Int64, Int) = (try reader.integer(), try reader.integer())
+        switch kind {
+        case 0:
+          guard let evidence = FillEvidence(text: try reader.text()),
+            let fill = Fill(order: order, symbol: symbol, evidence: evidence)
+          else { throw PlaceReader.Malformed() }
+          return .booked(fill)
+        case 1:
+          let reason = try reader.optional { (reader) throws(PlaceReader.Malformed) in
+            try reader.text()
+          }
+          return .cancelled(order: order, reason: reason)
+        case 2: return .released(order: order)
+        default: throw PlaceReader.Malformed()
+        }
+      })
+  }
+}
+
+extension SealWatch {
+  fileprivate func write(to writer: inout PlaceWriter) {
+    writer.putOptional(day) { $0.put($1.daysSince1970) }
+    writer.putOptional(sealedSince) { $0.put($1) }
+    for flag in [hasOpened, wasSealed] { writer.put(flag ? 1 : 0) }
+    writer.put(rows)
+  }
+
+  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
+    let day = try reader.optional { (reader) throws(PlaceReader.Malformed) in
+      TradingDay(daysSince1970: try reader.integer())
+    }
+    let since = try reader.optional { (reader) throws(PlaceReader.Malformed) -> Int32 in
+      try reader.integer()
+    }
+    let (opened, sealed): (Int, Int) = (try reader.integer(), try reader.integer())
+    self.init(
+      day: day, sealedSince: since, hasOpened: opened == 1, wasSealed: sealed == 1,
+      rows: try reader.integer())
   }
 }
 
@@ -226,8 +222,16 @@ extension RestingOrder {
       writer.putOptional(price) { $0.put($1) }
     }
     writer.put(filled)
-    writer.put(stage == .untriggered ? 0 : 1)
+    writer.put(stage == .untriggered ? 0 : stage == .done ? 2 : 1)
     writer.putOptional(queue) { $1.write(to: &$0) }
+  }
+
+  fileprivate static func all(
+    from reader: inout PlaceReader, account: Int64, symbol: Symbol
+  ) throws(PlaceReader.Malformed) -> [RestingOrder] {
+    try reader.all { (reader) throws(PlaceReader.Malformed) in
+      try RestingOrder(from: &reader, account: account, symbol: symbol)
+    }
   }
 
   fileprivate init(
@@ -250,11 +254,11 @@ extension RestingOrder {
       order, quantity: quantity, entersAt: entersAt, worstPrice: try price(),
       dayLimit: try price(), day: day, isReleased: false)
     filled = try reader.integer()
-    let isUntriggered = try reader.integer() == 0
+    let number: Int = try reader.integer()
     let queue = try reader.optional { (reader) throws(PlaceReader.Malformed) in
       try Queue(from: &reader)
     }
-    stage = queue.map { .queued($0) } ?? (isUntriggered ? .untriggered : .waiting)
+    stage = queue.map { .queued($0) } ?? [0: .untriggered, 2: .done][number] ?? .waiting
   }
 }
 

@@ -1,0 +1,119 @@
+import Market
+
+/// Integers in as many bytes as they need, behind the format's number.
+struct PlaceWriter {
+  private(set) var bytes = [Self.format]
+
+  /// Raised with each change of what is written.
+  static let format: UInt8 = 2
+
+  mutating func put(_ value: some FixedWidthInteger) {
+    let value = Int64(value)
+    var rest = UInt64(bitPattern: value << 1 ^ value >> 63)
+    while rest > 0x7F {
+      bytes.append(UInt8(rest & 0x7F) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  mutating func put(_ value: ExactDecimal) {
+    put(value.scale)
+    put(value.units)
+  }
+
+  mutating func put(_ text: String) {
+    put(text.utf8.count)
+    bytes += text.utf8
+  }
+
+  mutating func put<Value: CaseIterable & Equatable>(_ value: Value) {
+    put(Value.allCases.prefix { $0 != value }.count)
+  }
+
+  mutating func putOptional<Value>(_ value: Value?, _ put: (inout Self, Value) -> Void) {
+    self.put(value == nil ? 0 : 1)
+    if let value { put(&self, value) }
+  }
+
+  mutating func putAll<Values: Collection>(
+    _ values: Values, _ put: (inout Self, Values.Element) -> Void
+  ) {
+    self.put(values.count)
+    for value in values { put(&self, value) }
+  }
+}
+
+struct PlaceReader {
+  struct Malformed: Error {}
+
+  private var bytes: ArraySlice<UInt8>
+
+  init(_ body: [UInt8]) throws(Malformed) {
+    bytes = body.dropFirst()
+    guard body.first == PlaceWriter.format else { throw Malformed() }
+  }
+
+  var isAtEnd: Bool { bytes.isEmpty }
+
+  mutating func integer<Value: FixedWidthInteger>() throws(Malformed) -> Value {
+    var (rest, shift): (UInt64, UInt64) = (0, 0)
+    while let byte = bytes.popFirst(), shift < 64 {
+      rest |= UInt64(byte & 0x7F) << shift
+      shift += 7
+      guard byte & 0x80 == 0 else { continue }
+      let value = Int64(bitPattern: rest >> 1) ^ -Int64(bitPattern: rest & 1)
+      guard let value = Value(exactly: value) else { break }
+      return value
+    }
+    throw Malformed()
+  }
+
+  mutating func decimal() throws(Malformed) -> ExactDecimal {
+    let scale: UInt8 = try integer()
+    guard scale <= ExactDecimal.scaleMax else { throw Malformed() }
+    return ExactDecimal(units: try integer(), scale: scale)
+  }
+
+  mutating func text() throws(Malformed) -> String {
+    let count: Int = try integer()
+    guard count >= 0, count <= bytes.count else { throw Malformed() }
+    defer { bytes.removeFirst(count) }
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+
+  mutating func named<Value: CaseIterable>() throws(Malformed) -> Value {
+    let index: Int = try integer()
+    guard index >= 0, let value = Value.allCases.dropFirst(index).first else { throw Malformed() }
+    return value
+  }
+
+  mutating func optional<Value>(
+    _ read: (inout Self) throws(Malformed) -> Value
+  ) throws(Malformed) -> Value? {
+    try integer() == 0 ? nil : try read(&self)
+  }
+
+  mutating func all<Value>(
+    _ read: (inout Self) throws(Malformed) -> Value
+  ) throws(Malformed) -> [Value] {
+    let count: Int = try integer()
+    var values: [Value] = []
+    guard count >= 0 else { throw Malformed() }
+    while values.count < count { values.append(try read(&self)) }
+    return values
+  }
+
+  /// nil where the bytes are none of it, whole.
+  static func read<Value>(
+    _ body: [UInt8], _ read: (inout Self) throws(Malformed) -> Value
+  ) -> Value? {
+    do {
+      var reader = try Self(body)
+      let value = try read(&reader)
+      return reader.isAtEnd ? value : nil
+    } catch {
+      return nil
+    }
+  }
+}
