@@ -135,7 +135,12 @@ extension BrokerState {
       trade(symbol) { $0.withdraw(from: first) }
     }
     if isRepetition(row.market, of: symbol), !isCorrected { return }
-    if instruments[symbol]?.last?.band != row.market.band { end(symbol, beyond: row.market.band) }
+    // One whose fill was pending when the band changed ends once that is decided.
+    if instruments[symbol]?.last?.band != row.market.band
+      || instruments[symbol]?.isSettled == false
+    {
+      end(symbol, beyond: row.market.band)
+    }
     if instruments[symbol]?.continues(snapshot) ?? true {
       trade(symbol) { $0.accept(row.market) }
       fire(on: row)

@@ -80,4 +80,25 @@ import Testing
     // 1,500 were sold behind the queue of 1,000: whole, not by half.
     #expect(try exchange.fills() == ["1/1 500@10.5"])
   }
+
+  @Test func `an order beyond new limits ends once its fill is decided`() async throws {
+    let exchange = try await PaperExchange()
+    func row(_ step: Int, asks: [(Int64, Int64)], upTo limit: Int64) async throws {
+      try await exchange.row(
+        Row(
+          second: Self.morning + step * 3, volume: 100 + Int64(step) * 10, cents: 1030,
+          bids: [(1030, 100)], asks: asks, limits: Self.band(900, limit)))
+    }
+    try await row(0, asks: [(1060, 100)], upTo: 1100)
+    try exchange.deposit(100_000)
+    #expect(try exchange.order(.buy, 300, at: 1050).isDone)
+    try await row(1, asks: [(1060, 100)], upTo: 1100)
+    try await row(2, asks: [(1050, 100)], upTo: 1100)
+    try await row(3, asks: [(1040, 0)], upTo: 1040)
+    #expect(try exchange.states() == ["partially_filled"])
+    try await row(4, asks: [(1040, 0)], upTo: 1040)
+    #expect(try exchange.states() == ["expired"])
+    #expect(try exchange.fills() == ["1/1 100@10.5"])
+    #expect(try exchange.findings() == [])
+  }
 }
