@@ -186,7 +186,7 @@ extension BrokerState {
 
   /// Changes what an instrument's orders are, and books what follows. A symbol of no instrument has
   /// none.
-  mutating func trade(_ symbol: Symbol, _ change: (inout InstrumentTrading) -> [FillEvent]) {
+  mutating func trade(_ symbol: Symbol, by change: (inout InstrumentTrading) -> [FillEvent]) {
     if instruments.index(forKey: symbol) == nil {
       instruments[symbol] = Instrument.classify(symbol).map { InstrumentTrading($0) }
     }

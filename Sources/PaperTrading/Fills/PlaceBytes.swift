@@ -31,13 +31,13 @@ struct PlaceWriter {
     put(Value.allCases.prefix { $0 != value }.count)
   }
 
-  mutating func putOptional<Value>(_ value: Value?, _ put: (inout Self, Value) -> Void) {
+  mutating func putOptional<Value>(_ value: Value?, by put: (inout Self, Value) -> Void) {
     self.put(value == nil ? 0 : 1)
     if let value { put(&self, value) }
   }
 
   mutating func putAll<Values: Collection>(
-    _ values: Values, _ put: (inout Self, Values.Element) -> Void
+    _ values: Values, by put: (inout Self, Values.Element) -> Void
   ) {
     self.put(values.count)
     for value in values { put(&self, value) }
@@ -106,7 +106,7 @@ struct PlaceReader {
 
   /// nil where the bytes are none of it, whole.
   static func read<Value>(
-    _ body: [UInt8], _ read: (inout Self) throws(Malformed) -> Value
+    _ body: [UInt8], by read: (inout Self) throws(Malformed) -> Value
   ) -> Value? {
     do {
       var reader = try Self(body)
