@@ -45,9 +45,10 @@ extension TradingPlace {
           try AccountOrders.Change(from: &reader, account: account, symbol: symbol)
         },
         isConfirmed: try reader.integer() == 1,
-        ended: Set(try reader.all { (reader) throws(PlaceReader.Malformed) in
-          try reader.integer()
-        }))
+        ended: Set(
+          try reader.all { (reader) throws(PlaceReader.Malformed) in
+            try reader.integer()
+          }))
     }
     guard let place else { return nil }
     self = place
