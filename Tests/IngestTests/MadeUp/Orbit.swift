@@ -1,4 +1,3 @@
-
 @testable import Feeds
 @testable import Market
 

@@ -12,7 +12,7 @@ extension UDFRoutes {
         parameters: Self.range + [
           Parameter(
             "countback", .integer(1...Int64(UDFBars.countMax)),
-            summary: "So many before to, whatever from is.", example: "300"),
+            summary: "So many before to, whatever from is.", example: "300")
         ] + Self.ignored, answer: UDFShapes.history,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history
       ).costing(2),
