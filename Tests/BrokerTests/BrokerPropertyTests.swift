@@ -124,7 +124,7 @@ import Testing
     ("fill", "update candled_app.fill set commission = commission + 0.01 where sequence = 1"),
     ("fill", "update candled_app.fill set evidence = replace(evidence, 'offered=', 'taken=')"),
     ("paper_order", "update candled_app.paper_order set filled = filled - 1 where filled > 1"),
-    ("paper_order", "update candled_app.paper_order set frozen = frozen + 1 where frozen > 0"),
+    ("paper_order", "update candled_app.paper_order set frozen = frozen + 1 where id = 2"),
     ("paper_order", "update candled_app.paper_order set limit_price = 9 where id = 1"),
     ("command", "update candled_app.command set body = replace(body, 'amount=', 'amount=9')"),
     ("entry", "update candled_app.entry set amount = amount * 2 where posting_sequence = 1"),
@@ -136,6 +136,7 @@ import Testing
       Row(second: 34_500, volume: 100, bids: [(999, 100)], asks: [(1001, 500)]))
     try exchange.deposit(100_000)
     try exchange.order(.buy, 300, at: 1001)
+    try exchange.order(.buy, 100, at: 998)
     for step in 1...2 {
       try await exchange.row(
         Row(

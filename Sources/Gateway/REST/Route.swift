@@ -61,9 +61,9 @@ package struct Route: Sendable {
   package let isAPI: Bool
   /// What a request takes from its client's bucket, its symbols and rows aside: one for what memory
   /// has, or a statement that reads some rows.
-  private(set) var cost = 1
-  /// And what one of these values takes besides.
-  private var costBesides: @Sendable ([String: String]) -> Int = { _ in 0 }
+  var cost: Int { costs.base }
+  /// And what its values take besides.
+  private var costs: (base: Int, besides: @Sendable ([String: String]) -> Int) = (1, { _ in 0 })
   let handler: Handler
 
   package init(
@@ -107,7 +107,7 @@ package struct Route: Sendable {
     _ cost: Int, besides: @escaping @Sendable ([String: String]) -> Int = { _ in 0 }
   ) -> Route {
     var route = self
-    (route.cost, route.costBesides) = (cost, besides)
+    route.costs = (cost, besides)
     return route
   }
 
@@ -117,7 +117,7 @@ package struct Route: Sendable {
 
   /// - Parameter values: of a request, each of them valid.
   func cost(of values: [String: String]) -> Int {
-    parameters.reduce(cost + costBesides(values)) { sum, parameter in
+    parameters.reduce(cost + costs.besides(values)) { sum, parameter in
       guard let value = values[parameter.name] else { return sum }
       return switch parameter.kind {
       case .list: sum + Parameter.items(of: value).count / Self.symbolsOfCost
