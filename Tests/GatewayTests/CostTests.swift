@@ -29,6 +29,17 @@ import Testing
     #expect(route.cost(of: values) == expected)
   }
 
+  @Test("a page opens, however little is left")
+  func page() {
+    #expect(PageRoutes.all.map { $0.cost(of: [:]) } == [0, 0])
+    let control = AccessControl(
+      .init(anonymous: true, addressRequests: 1), directory: TokenDirectory(), now: { 0 })
+    let client = AccessKey.address([192, 0, 2, 1])
+    #expect(control.take(4, from: client).problem == nil)
+    #expect(control.take(1, from: client).problem != nil)
+    #expect(control.take(0, from: client).problem == nil)
+  }
+
   @Test("the headers of an answer show what it cost, and what is not left is not given")
   func headers() async throws {
     let control = AccessControl(

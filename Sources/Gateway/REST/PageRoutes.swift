@@ -11,7 +11,7 @@ enum PageRoutes {
       contentType: Page.start.contentType, isAPI: false
     ) { _ in
       answer(Page.start, caching: "no-cache")
-    },
+    }.costing(0),
     Route(
       "/page/{version}/{file}", summary: "What the page is made of.", scope: nil,
       parameters: [version, file], answer: .string, contentType: "text/javascript",
@@ -20,7 +20,7 @@ enum PageRoutes {
       guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
       else { throw Problem.notFound }
       return answer(file, caching: "public, max-age=31536000, immutable")
-    },
+    }.costing(0),
   ]
 
   private static let version = Parameter(
