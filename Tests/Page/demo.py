@@ -47,14 +47,18 @@ def running(program, *options):
 
 
 def wait(port):
-    """Until the gateway has what the page asks for; it reads that when it starts."""
+    """Until the gateway has prices: it is there before the market has opened."""
+    address = f"http://127.0.0.1:{port}/v1/stocks?limit=200"
     for _ in range(300):
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/market", timeout=20).close()
-            return
+            with urllib.request.urlopen(address, timeout=20) as answer:
+                stocks = json.load(answer)["stocks"]
+            if 2 * sum(bool(stock.get("currentPrice")) for stock in stocks) > len(stocks):
+                return
         except urllib.error.URLError:
-            time.sleep(0.1)
-    sys.exit("the gateway is not ready within 30 s")
+            pass
+        time.sleep(0.2)
+    sys.exit("the gateway has no prices within 60 s")
 
 
 def main():
