@@ -2,6 +2,7 @@
 """The chart that the gateway draws as SVG, in a browser, against what it answers as numbers: what
 stands at the pixels of a candle, for some instruments and periods."""
 
+import time
 import unittest
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -44,11 +45,32 @@ class ChartPicture(browser.PageTest):
                 with self.subTest(symbol=symbol, query=query):
                     self.compare(symbol, query, slots)
 
+    def rows(self, symbol, query):
+        """Once one of them is final: the market may just have opened."""
+        for _ in range(60):
+            rows = browser.answer(f"/v1/stocks/{symbol}/history?{query}")["rows"]
+            if any(self.is_final(row) for row in rows):
+                break
+            time.sleep(1)
+        return rows
+
+    @staticmethod
+    def is_final(row):
+        return row["state"] == "final" and row["close"] is not None
+
+    def scale(self, picture):
+        """Where a picture has its prices. An address gets so many a second."""
+        for _ in range(20):
+            self.driver.get(picture)
+            if self.run_script("return document.documentElement.tagName") == "svg":
+                return self.run_script(SCALE)
+            time.sleep(1)
+        self.fail(f"{picture} was refused for 20 s")
+
     def compare(self, symbol, query, slots):
-        rows = browser.answer(f"/v1/stocks/{symbol}/history?{query}")["rows"]
-        self.driver.get(
+        rows = self.rows(symbol, query)
+        scale = self.scale(
             f"{self.address}/v1/stocks/{symbol}/chart.svg?{query}&width={WIDTH}&height={HEIGHT}")
-        scale = self.run_script(SCALE)
         low, high = Decimal(scale["low"]), Decimal(scale["high"])
         top, bottom = int(scale["top"]), int(scale["bottom"])
         days = sorted({row["tradingDay"] for row in rows})
@@ -64,8 +86,7 @@ class ChartPicture(browser.PageTest):
 
         self.assertLessEqual(count, min(scale["width"], 1200))
         # What is not over may have moved on between the two answers.
-        final = [(index, row) for index, row in enumerate(rows)
-                 if row["state"] == "final" and row["close"] is not None]
+        final = [(index, row) for index, row in enumerate(rows) if self.is_final(row)]
         self.assertGreater(len(final), 0)
         points, expected = [], []
         for index, row in final[::max(len(final) // SAMPLES, 1)]:
