@@ -18,15 +18,17 @@ package final class AppStore: Sendable {
 
     /// - Parameter retries: of each connection; nil of one that did not fail, and else whether it
     ///   may be tried again, which one request does at a time.
-    /// - Returns: the connection with the fewest requests, of those that failed only where there is
-    ///   no other; nil where there is no room: one client has a quarter of the places.
+    /// - Returns: the connection with the fewest requests, of those that failed only where all
+    ///   others have some; nil where there is no room: one client has a quarter of the places.
     mutating func enter(_ client: AccessKey?, of places: Int, retries: [Bool?]) -> Int? {
       let usable = counts.indices.filter { index in
         retries[index].map { $0 && counts[index] == 0 } ?? true
       }
       let offered = usable.isEmpty ? Array(counts.indices) : usable
       guard counts.reduce(0, +) < places,
-        let index = offered.min(by: { counts[$0] < counts[$1] })
+        let index = offered.min(by: {
+          (counts[$0], retries[$0] == nil ? 0 : 1) < (counts[$1], retries[$1] == nil ? 0 : 1)
+        })
       else { return nil }
       if let client {
         guard ofClients[client, default: 0] < max(places / 4, 1) else { return nil }

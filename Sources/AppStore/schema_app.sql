@@ -648,7 +648,7 @@ comment on table order_place is
   'newest rows led to. The broker that leads next goes on from it. Emptied when a day begins: a fill '
   'carries its own evidence.';
 comment on column order_place.account_id is '0: the newest rows of the instrument itself.';
-comment on column order_place.body is 'Of the gateway''s fill model: a format''s number, and integers.';
+comment on column order_place.body is 'Of the gateway''s fill model: a format''s number, integers and texts.';
 
 create or replace view transaction_log as
 select

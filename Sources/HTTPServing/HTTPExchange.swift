@@ -40,6 +40,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
   private var isAnswering = false
   /// Comes up once the client has taken more of what it was answered before.
   private var waiting: (head: HTTPRequestHead, body: Body)?
+  /// Answers that the kernel does not have.
+  private var untakenCount = 0
   /// No further request is answered.
   private var isLast = false
   private var isInputClosed = false
@@ -125,7 +127,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     body?.breakOff()
     body = nil
     isLast = true
-    if !isAnswering { context.close(promise: nil) }
+    if !isAnswering, untakenCount == 0 { context.close(promise: nil) }
   }
 
   // MARK: Answers
@@ -149,8 +151,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
   /// Where nobody takes the upgrade the decoder reads no further request.
   private static func offersUpgrade(_ head: HTTPRequestHead) -> Bool {
-    head.headers.contains(name: "upgrade")
-      && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+    head.method == .CONNECT
+      || head.headers.contains(name: "upgrade")
+        && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
   }
 
   private func askForBody() {
@@ -172,7 +175,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     guard isAnswering, request == number, let context else { return }
     // The end of the answer brings up the next request.
     isAnswering = false
-    let isLast = isLast
+    untakenCount += 1
     var head = answer.head
     head.headers.replaceOrAdd(name: "Date", value: HTTPAnswer.date(at: time(nil)))
     if isLast { head.headers.replaceOrAdd(name: "Connection", value: "close") }
@@ -181,8 +184,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
     }
     let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))
-    guard isLast else { return }
     written.assumeIsolated().whenComplete { _ in
+      self.untakenCount -= 1
+      guard self.isLast, !self.isAnswering, self.untakenCount == 0 else { return }
       // What the client still sends is thrown away, so that closing resets nothing.
       self.context?.close(mode: self.isInputClosed ? .all : .output, promise: nil)
     }

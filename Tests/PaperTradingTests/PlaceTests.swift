@@ -232,12 +232,14 @@ import Testing
 
   // MARK: At limit-up
 
-  private static func row(_ number: Int64, volume: Int64, queue: Int64) -> MarketRow {
+  private static func row(
+    _ number: Int64, at second: Int32? = nil, volume: Int64, queue: Int64
+  ) -> MarketRow {
     let limitUp = ExactDecimal(11)
     return MarketRow(
       Snapshot(
         stamp: SnapshotStamp(
-          day: day, secondOfDay: 36_000 + Int32(number) * 3, sequence: number),
+          day: day, secondOfDay: second ?? 36_000 + Int32(number) * 3, sequence: number),
         previousClose: ExactDecimal(10), last: limitUp, high: limitUp, low: limitUp,
         volume: ExactDecimal(volume), turnover: ExactDecimal(volume * 11),
         bids: [BookLevel(price: limitUp, volume: ExactDecimal(queue))], asks: []),
@@ -281,6 +283,36 @@ import Testing
     let events =
       isCertified ? next.confirm() : next.accept(Self.row(3, volume: 1_300, queue: 1_000))
     #expect(booked(events) == [200] && pending(events) == [])
+  }
+
+  @Test func `blocks over noon fill nothing, also of who goes on after a start`() throws {
+    var trading = try Self.queued()
+    var places: [Int64: [UInt8]] = [:]
+    // 11:29:57, 11:30:03, noon with 2,000 shares more.
+    for (number, second, volume) in [(2, 41_397, 100), (3, 41_403, 100), (4, 43_200, 2_100)] {
+      for (account, body) in trading.takePlaces() { places[account] = body }
+      let row = Self.row(Int64(number), at: Int32(second), volume: Int64(volume), queue: 1_000)
+      #expect(trading.accept(row) == [])
+    }
+    for (account, body) in trading.takePlaces() { places[account] = body }
+    var next = try Self.restored(places)
+    for number in Int64(5)...6 {
+      let row = Self.row(
+        number, at: 46_800 + Int32(number) * 3, volume: 2_100, queue: 1_000)
+      #expect(next.accept(row) == [] && trading.accept(row) == [])
+    }
+  }
+
+  @Test func `what cannot be taken back any more is not taken back behind a start`() throws {
+    var trading = try Self.queued()
+    var places: [Int64: [UInt8]] = [:]
+    for number in Int64(2)...20 {
+      _ = trading.accept(Self.row(number, volume: 2_600, queue: 1_000))
+      for (account, body) in trading.takePlaces() { places[account] = body }
+    }
+    var next = try Self.restored(places)
+    let (events, same) = (next.withdraw(from: 2), trading.withdraw(from: 2))
+    #expect(events == [] && same == [])
   }
 
   @Test func `a fill that is booked is not booked again`() throws {

@@ -28,6 +28,8 @@ final class CoverageMemory: Sendable {
     var record: CoverageRecord
     /// As of which change it was read.
     let seq: Int64
+    /// The newest change whose minute was added since.
+    var addedAt: Int64 = 0
   }
 
   fileprivate struct Day: Sendable {
@@ -153,7 +155,10 @@ extension CoverageMemory.Day {
   /// - Parameter series: of which it is; nil: of all.
   fileprivate mutating func store(_ found: CoverageMemory.Reading, reading series: [Int32]? = nil) {
     for record in found.rows where found.seq >= rows[record.id]?.seq ?? 0 {
+      let addedAt = rows[record.id]?.addedAt ?? 0
       rows[record.id] = CoverageMemory.Row(record: record, seq: found.seq)
+      // A minute that came while the row was read is not in it.
+      if addedAt > found.seq { outdated[record.id] = max(outdated[record.id] ?? 0, addedAt) }
     }
     for id in series ?? Array(outdated.keys) where outdated[id].map({ $0 <= found.seq }) ?? false {
       outdated[id] = nil
@@ -210,6 +215,7 @@ extension CoverageMemory.Day {
     } else {
       row.record.traded += 1
     }
+    row.addedAt = change.seq
     rows[series.id] = row
     return true
   }

@@ -17,7 +17,7 @@ extension MarketRoutes {
         return try await picture(
           of: arguments["symbol"] ?? "", source: arguments["source"], timeframe: timeframe,
           period: period, style: ChartStyle(arguments))
-      }.costing(3),
+      }.costing(3) { HistoryRequest.cost(of: $0.merging(["points": ""]) { $1 }) },
       Route(
         "/newchart/{chart}/n/{file}",
         summary: "The same at the paths of pictures that older clients know.",

@@ -110,9 +110,13 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
   }
 
   mutating func becomeStream(_ id: ID) {
-    guard let client = entries[id]?.client else { return }
-    entries[id]?.client = nil
+    guard let entry = entries[id] else { return }
+    // What the client has not taken is the stream's from now on, which ends where it stalls.
+    release(entry.unsent)
+    entries[id]?.unsent = [:]
     entries[id]?.idleTurn = nil
+    guard let client = entry.client else { return }
+    entries[id]?.client = nil
     uncount(client)
   }
 

@@ -136,7 +136,10 @@ struct AccountOrders: Sendable {
 
   /// Forgets what rows before that one changed, with the orders that ended in them.
   private mutating func settle(from oldest: Int64?) {
+    let hadChanges = !changes.isEmpty
     changes.removeAll { change in oldest.map { change.row < $0 } ?? true }
+    // Who goes on must not take back what cannot be taken back any more.
+    if hadChanges, changes.isEmpty { isMoved = true }
     if book.orders.contains(where: \.isDone) {
       let changed = Set(changes.lazy.flatMap(\.orders).map(\.order.id))
       book.orders.removeAll { $0.isDone && !changed.contains($0.order.id) }

@@ -55,6 +55,9 @@ package struct InstrumentTrading: Sendable {
     let before = last?.snapshot
     see(row)
     let hasTraded = before?.volume != row.snapshot.volume
+    if isEndOfInterval(row.snapshot, behind: before, hasTraded: hasTraded) {
+      (areRowsNew, isMoved) = (true, true)
+    }
     let isBehindAuction = hasTraded && hasPassedAuction(behind: before, at: row.snapshot.second)
     func concerns(_ ladder: PriceLadder) -> Bool {
       ladder.concerns(row.snapshot, hasTraded: hasTraded) || isBehindAuction && ladder.hasQueues
@@ -65,6 +68,19 @@ package struct InstrumentTrading: Sendable {
       guard concerns(orders.ladder) else { return [] }
       return orders.accept(row.snapshot, behind: before, phases: phases, oldest: oldest)
     }
+  }
+
+  /// Who goes on with the stored rows must not take for matched what came where nothing is, nor for
+  /// an auction's what came before it.
+  private func isEndOfInterval(
+    _ row: Snapshot, behind before: Snapshot?, hasTraded: Bool
+  ) -> Bool {
+    guard let before, !accounts.isEmpty else { return false }
+    return before.trading != row.trading
+      || phases.contains {
+        $0.isMatching && before.second < $0.closes && $0.closes <= row.second
+      }
+      || hasTraded && !SeenBook.hasMatched(from: before, to: row, phases: phases)
   }
 
   private func hasPassedAuction(behind before: Snapshot?, at second: Int) -> Bool {

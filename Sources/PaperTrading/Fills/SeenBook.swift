@@ -49,7 +49,7 @@ struct SeenBook {
 
   /// Volume that comes where nothing is matched is of other trades: blocks, or a session of its
   /// own.
-  private static func hasMatched(
+  static func hasMatched(
     from before: Snapshot, to row: Snapshot, phases: [TradingPhase]
   ) -> Bool {
     if isHalted(before, phases: phases), isHalted(row, phases: phases) { return false }
