@@ -78,17 +78,14 @@ package struct InstrumentTrading: Sendable {
     guard let before, !accounts.isEmpty else { return false }
     return before.trading != row.trading
       || phases.contains {
-        $0.isMatching && before.second < $0.closes && $0.closes <= row.second
+        $0.isMatching && $0.hasEnded(by: row.second, since: before.second)
       }
       || hasTraded && !SeenBook.hasMatched(from: before, to: row, phases: phases)
   }
 
   private func hasPassedAuction(behind before: Snapshot?, at second: Int) -> Bool {
     let first = before?.second ?? 0
-    return phases.contains { phase in
-      phase.name != .continuous && phase.isMatching && first < phase.closes
-        && phase.closes <= second
-    }
+    return phases.contains { $0.isAuction && $0.hasEnded(by: second, since: first) }
   }
 
   private mutating func see(_ row: MarketRow) {

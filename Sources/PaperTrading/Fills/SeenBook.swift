@@ -24,7 +24,7 @@ struct SeenBook {
     (self.row, self.phases) = (row, phases)
     isExact = Self.hasExactBook(row, phases: phases)
     let phase = phases.last { $0.isMatching && $0.opens <= row.second }
-    let isOfAuction = phase.map { $0.name != .continuous && $0.closes <= row.second } ?? false
+    let isOfAuction = phase.map { $0.isAuction && $0.closes <= row.second } ?? false
     auctionOpened = isOfAuction ? phases.first { $0.name == phase?.name }?.opens : nil
     let auction = isOfAuction ? Self.auction(from: before, to: row, phases: phases) : nil
     self.auction = auction
@@ -71,7 +71,7 @@ struct SeenBook {
     // A halt ends with an auction of its own.
     guard before?.trading != .halted,
       let phase = phases.last(where: {
-        $0.isMatching && $0.name != .continuous && first < $0.closes && $0.closes <= row.second
+        $0.isAuction && $0.hasEnded(by: row.second, since: first)
       })
     else { return nil }
     // What traded before a first row is not known, unless nothing can have.

@@ -29,6 +29,9 @@ package struct TradingPhase: Sendable, Hashable {
   /// Whether orders meet in it.
   var isMatching: Bool { name != .lunch && name != .afterHours }
 
+  /// Whether they meet at its end alone.
+  var isAuction: Bool { isMatching && name != .continuous }
+
   package func contains(_ second: Int) -> Bool { opens <= second && second < closes }
 
   /// Whether it has matched, by `second`, orders that came after `entered`. At noon Shenzhen takes
@@ -36,10 +39,13 @@ package struct TradingPhase: Sendable, Hashable {
   func hasMatched(by second: Int, since entered: Int) -> Bool {
     switch name {
     case .continuous: opens < second && entered < closes
-    case .openingAuction, .closingAuction: entered < closes && closes <= second
+    case .openingAuction, .closingAuction: hasEnded(by: second, since: entered)
     case .lunch, .afterHours: false
     }
   }
+
+  /// Whether it ends behind `first`, and by `second`.
+  func hasEnded(by second: Int, since first: Int) -> Bool { first < closes && closes <= second }
 
   /// The second at which the exchange takes an order that is placed at `moment`: then or later on
   /// that day; nil when its last phase has ended.
