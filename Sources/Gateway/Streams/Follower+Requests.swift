@@ -77,10 +77,15 @@ extension Follower {
   /// To be called when something that messages wait for may be over.
   mutating func handleWaiting(in market: StreamMarket, resolve: Resolver) -> [FollowerAction] {
     var actions: [FollowerAction] = []
-    while !isClosed, !access.isPending, let first = inbox.waiting.first, !mustWait(first) {
+    while mayHandleWaiting {
       actions += handle(inbox.takeFirst(), in: market, resolve: resolve)
     }
     return actions
+  }
+
+  var mayHandleWaiting: Bool {
+    guard !isClosed, !access.isPending, let first = inbox.waiting.first else { return false }
+    return !mustWait(first)
   }
 
   private mutating func handle(

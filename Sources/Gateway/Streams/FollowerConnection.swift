@@ -147,9 +147,9 @@ final class FollowerConnection: ChannelInboundHandler {
       follower.received(message, bytes: bytes, now: now, in: streams.market, resolve: resolver))
   }
 
-  private var client: AccessKey {
-    grant?.client ?? streams.services.access.client(at: opening.peer)
-  }
+  private var client: AccessKey { grant?.client ?? address }
+
+  private lazy var address = streams.services.access.client(at: opening.peer)
 
   /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
   private func isPlaceholder(_ message: ClientMessage) -> Bool {
@@ -316,7 +316,9 @@ final class FollowerConnection: ChannelInboundHandler {
     repeat {
       while isWritable && now >= drawsAt || follower.isClosed, write(in: context, now: now) {}
       context.flush()
-      perform(follower.handleWaiting(in: streams.market, resolve: resolver))
+      if follower.mayHandleWaiting {
+        perform(follower.handleWaiting(in: streams.market, resolve: resolver))
+      }
       // Flushing may have made room.
     } while isWritable && now >= drawsAt && follower.hasMore(in: streams.market, now: now)
     if phase == .draining { phase = .open }
