@@ -230,7 +230,7 @@ let package = Package(
         "Postgres", "Reader", "Commits", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "TestExchange", "Ledgers", "CandledClient", "PaperTrading", "Alerts",
-        "AppStore",
+        "AppStore", "Broker",
         "Platform", "CPostgres", "CLinux",
         "TestSupport", log,
       ],

@@ -126,6 +126,8 @@ import Testing
     ("paper_order", "update candled_app.paper_order set filled = filled - 1 where filled > 1"),
     ("paper_order", "update candled_app.paper_order set frozen = frozen + 1 where id = 2"),
     ("paper_order", "update candled_app.paper_order set limit_price = 9 where id = 1"),
+    ("paper_order", "update candled_app.paper_order set state = 'filled' where id = 3"),
+    ("paper_order", "update candled_app.paper_order set state = 'expired' where id = 1"),
     ("command", "update candled_app.command set body = replace(body, 'amount=', 'amount=9')"),
     ("entry", "update candled_app.entry set amount = amount * 2 where posting_sequence = 1"),
     ("book", "update candled_app.book set balance = balance + 1 where kind = 'available'"),
@@ -137,6 +139,8 @@ import Testing
     try exchange.deposit(100_000)
     try exchange.order(.buy, 300, at: 1001)
     try exchange.order(.buy, 100, at: 998)
+    try exchange.order(.buy, 100, at: 997)
+    #expect(try exchange.send(.cancel(order: 3)).isDone)
     for step in 1...2 {
       try await exchange.row(
         Row(

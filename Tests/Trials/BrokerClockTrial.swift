@@ -1,4 +1,5 @@
 import AppStore
+import Broker
 import Glibc
 import Market
 import PaperTrading
@@ -65,7 +66,7 @@ package struct BrokerClockTrial {
     let fills = try count("fill", url)
     try buy(&trader, url: url)
     try awaitFills(more: fills, url: url)
-    verdict.complaints += try LedgerAudit(connection).findings().map(\.description)
+    verdict.complaints += try LedgerReplay(connection).differences()
     verdict.figures.append(
       "the server's clock 6 h and a day ahead, \(jumps) × each: \(before.description), as before")
     return verdict

@@ -1,4 +1,5 @@
 import AppStore
+import Broker
 import Foundation
 import Glibc
 import Market
@@ -124,7 +125,7 @@ package struct FrozenBrokerTrial {
   ) throws {
     let connection = try AppConnection(
       url: pair.world.url, application: "frozen broker trial", statementSeconds: 120)
-    verdict.complaints += try LedgerAudit(connection).findings().map(\.description)
+    verdict.complaints += try LedgerReplay(connection).differences()
     let counts = try SQLProbe.run(
       """
       select
