@@ -28,11 +28,11 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 10 then
+  if found > 11 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 10', found);
-  elsif found < 10 then
+      message = format('the database has candled_app schema version %s, newer than 11', found);
+  elsif found < 11 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
@@ -603,7 +603,7 @@ comment on column fill.possible_so_far is
 
 -- What one gateway of all does. No clock is compared with another: who waits for the lease counts
 -- by its own steady clock how long no beat came. A sequence is a beat that costs no row, and that
--- is seen at once.
+-- is seen at once; unlogged, it writes nothing: behind a crash of the server no session is left.
 
 create table if not exists gateway_lease (
   role text primary key,
@@ -621,9 +621,9 @@ insert into gateway_lease (role)
 values ('broker'), ('webhooks')
 on conflict do nothing;
 
-create sequence if not exists broker_beat;
+create unlogged sequence if not exists broker_beat;
 comment on sequence broker_beat is 'Grows while a gateway holds the lease of the broker.';
-create sequence if not exists webhooks_beat;
+create unlogged sequence if not exists webhooks_beat;
 comment on sequence webhooks_beat is 'Grows while a gateway holds the lease of the webhooks.';
 
 create table if not exists broker_cursor (
@@ -1526,11 +1526,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 10;
+where version < 11;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  10,
+  11,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -50,6 +50,25 @@ import Testing
     }
   }
 
+  /// A sequence that is logged writes once in 32 numbers.
+  @Test func `beats write nothing to the log`() throws {
+    let quiet = ["wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"]
+    let store = try StoreDatabase.alone(more: quiet)
+    try AppSchema.file.apply(url: store.url)
+    let url = store.url(role: DatabaseRole.app)
+    var holder = GatewayLease(.broker, over: try AppConnection(url: url, application: "test"))
+    #expect(try holder.take(holder: "holder", at: 0))
+    let (position, number) = (
+      "select pg_current_wal_insert_lsn()", "select last_value from candled_app.broker_beat"
+    )
+    try holder.beat(at: Self.beat)
+    let first = try store.value(number)
+    let before = try store.value(position)
+    for count in Int64(2)...100 { try holder.beat(at: Self.beat * count) }
+    #expect(try store.value(position) == before)
+    #expect(try store.value(number) != first)
+  }
+
   @Test func `a session that has ended leaves it at once`() throws {
     var next = try lease()
     do {
