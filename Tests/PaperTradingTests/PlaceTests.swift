@@ -246,17 +246,37 @@ import Testing
       band: band)
   }
 
-  /// An order of 500 shares behind 1,000.
-  private static func queued() throws -> InstrumentTrading {
+  /// Orders of 500 shares behind so many.
+  private static func queued(
+    orders: Int64 = 1, behind queue: Int64 = 1_000
+  ) throws -> InstrumentTrading {
     var trading = try trading()
-    let order = Order(
-      id: 1, account: 1, symbol: trading.instrument.symbol, side: .buy, kind: .limit,
-      quantity: ExactDecimal(500), limit: band.upper)
-    trading.enter(
-      RestingOrder(
-        order, acceptance: Acceptance(entersAt: 0, worstPrice: band.upper), on: day, band: band))
-    _ = trading.accept(row(1, volume: 100, queue: 1_000))
+    for id in 1...orders {
+      let order = Order(
+        id: id, account: 1, symbol: trading.instrument.symbol, side: .buy, kind: .limit,
+        quantity: ExactDecimal(500), limit: band.upper)
+      trading.enter(
+        RestingOrder(
+          order, acceptance: Acceptance(entersAt: 0, worstPrice: band.upper), on: day, band: band))
+    }
+    _ = trading.accept(row(1, volume: 100, queue: queue))
     return trading
+  }
+
+  /// All of them change with each row: with all that stands of an order the place had 200 KB.
+  @Test func `as many orders as an account may have in one queue are a small place`() throws {
+    var trading = try Self.queued(orders: 500, behind: 1_000_000)
+    for number in Int64(2)...12 {
+      _ = trading.accept(Self.row(number, volume: number * 10_000, queue: 1_000_000))
+    }
+    let places = trading.takePlaces()
+    let bytes = try #require(places.first { $0.account == 1 }).body.count
+    #expect(bytes < 100_000)
+    var next = try Self.restored(
+      Dictionary(uniqueKeysWithValues: places.map { ($0.account, $0.body) }))
+    #expect(next.orders == trading.orders)
+    let isEqual = next.withdraw(from: 6) == trading.withdraw(from: 6)
+    #expect(isEqual && next.orders == trading.orders)
   }
 
   /// As another process reads it.

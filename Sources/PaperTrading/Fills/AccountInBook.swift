@@ -25,12 +25,10 @@ struct AccountInBook: Sendable {
   }
 
   /// As they were, those that are known still: others came later, or are gone for good.
-  mutating func restore(_ orders: [RestingOrder], takings: Takings) {
-    for old in orders {
-      guard let index = self.orders.firstIndex(where: { $0.order.id == old.order.id }) else {
-        continue
-      }
-      self.orders[index] = old
+  mutating func restore(_ before: [RestingOrder.Standing], takings: Takings) {
+    for old in before {
+      guard let index = orders.firstIndex(where: { $0.order.id == old.id }) else { continue }
+      (orders[index].stage, orders[index].filled) = (old.stage, old.filled)
     }
     self.takings = takings
   }

@@ -9,7 +9,7 @@ struct AccountOrders: Sendable {
   struct Change: Sendable {
     let row: Int64
     /// Those that it changed, as they were before it.
-    let orders: [RestingOrder]
+    let orders: [RestingOrder.Standing]
     let takings: Takings
     /// What it led to, as it is once the row is confirmed.
     let events: [FillEvent]
@@ -72,7 +72,7 @@ struct AccountOrders: Sendable {
     var events = confirm()
     let (orders, takings) = (book.orders, book.takings)
     let results = book.accept(SeenBook(row, behind: before, phases: phases))
-    let changed = zip(orders, book.orders).filter { $0 != $1 }.map(\.0)
+    let changed = zip(orders, book.orders).filter { $0 != $1 }.map(\.0.standing)
     if !results.isEmpty || book.takings != takings || !changed.isEmpty {
       let change = Change(
         row: row.stamp.sequence, orders: changed, takings: takings,
@@ -141,7 +141,7 @@ struct AccountOrders: Sendable {
     // Who goes on must not take back what cannot be taken back any more.
     if hadChanges, changes.isEmpty { isMoved = true }
     if book.orders.contains(where: \.isDone) {
-      let changed = Set(changes.lazy.flatMap(\.orders).map(\.order.id))
+      let changed = Set(changes.lazy.flatMap(\.orders).map(\.id))
       book.orders.removeAll { $0.isDone && !changed.contains($0.order.id) }
       ended.formIntersection(changed)
     }

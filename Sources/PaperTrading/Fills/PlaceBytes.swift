@@ -5,7 +5,7 @@ struct PlaceWriter {
   private(set) var bytes = [Self.format]
 
   /// Raised with each change of what is written.
-  static let format: UInt8 = 2
+  static let format: UInt8 = 3
 
   mutating func put(_ value: some FixedWidthInteger) {
     let value = Int64(value)

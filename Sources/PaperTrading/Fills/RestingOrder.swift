@@ -11,6 +11,15 @@ package struct RestingOrder: Sendable, Hashable {
     case waiting
     case queued(Queue)
     case done
+
+    var queue: Queue? { if case .queued(let queue) = self { queue } else { nil } }
+  }
+
+  /// All that rows change of an order.
+  struct Standing: Sendable, Hashable {
+    let id: Int64
+    let stage: Stage
+    let filled: Int64
   }
 
   package let order: Order
@@ -58,9 +67,9 @@ package struct RestingOrder: Sendable, Hashable {
 
   var isDone: Bool { stage == .done }
 
-  package var queue: Queue? {
-    if case .queued(let queue) = stage { queue } else { nil }
-  }
+  var standing: Standing { Standing(id: order.id, stage: stage, filled: filled) }
+
+  package var queue: Queue? { stage.queue }
 
   /// What some flow of orders would have given it: a figure, not a bound.
   package func possible(in snapshot: Snapshot) -> ExactDecimal {

@@ -1,13 +1,15 @@
 import Market
 
 /// Where the orders of an account in an instrument stand: what is stored, so that another process
-/// goes on where one was killed. In bytes: it is written as often as it changes.
+/// goes on where one was killed. In bytes: it is written as often as it changes. Of what the newest
+/// rows changed the differences are written, from the newest row back: where hundreds of orders
+/// stand in one queue, all of them change with each row.
 struct TradingPlace: Sendable {
   var takings: Takings
   var orders: [RestingOrder]
-  var changes: [AccountOrders.Change]
-  var isConfirmed: Bool
-  var ended: Set<Int64>
+  var changes: [AccountOrders.Change] = []
+  var isConfirmed = true
+  var ended: Set<Int64> = []
 }
 
 /// The newest rows of an instrument, which are stored beside the places.
@@ -30,7 +32,8 @@ extension TradingPlace {
     var writer = PlaceWriter()
     takings.write(to: &writer)
     writer.putAll(orders) { $1.write(to: &$0) }
-    writer.putAll(changes) { $1.write(to: &$0) }
+    var newer = standings
+    writer.putAll(changes.reversed()) { $1.write(to: &$0, behind: &newer) }
     writer.put(isConfirmed ? 1 : 0)
     writer.putAll(ended) { $0.put($1) }
     return writer.bytes
@@ -38,20 +41,26 @@ extension TradingPlace {
 
   init?(body: [UInt8], account: Int64, symbol: Symbol) {
     let place = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
-      TradingPlace(
+      var place = TradingPlace(
         takings: try Takings(from: &reader),
-        orders: try RestingOrder.all(from: &reader, account: account, symbol: symbol),
-        changes: try reader.all { (reader) throws(PlaceReader.Malformed) in
-          try AccountOrders.Change(from: &reader, account: account, symbol: symbol)
-        },
-        isConfirmed: try reader.integer() == 1,
-        ended: Set(
-          try reader.all { (reader) throws(PlaceReader.Malformed) in
-            try reader.integer()
-          }))
+        orders: try reader.all { (reader) throws(PlaceReader.Malformed) in
+          try RestingOrder(from: &reader, account: account, symbol: symbol)
+        })
+      var newer = place.standings
+      place.changes = try reader.all { (reader) throws(PlaceReader.Malformed) in
+        try AccountOrders.Change(from: &reader, symbol: symbol, behind: &newer)
+      }.reversed()
+      place.isConfirmed = try reader.integer() == 1
+      place.ended = Set(
+        try reader.all { (reader) throws(PlaceReader.Malformed) in try reader.integer() })
+      return place
     }
     guard let place else { return nil }
     self = place
+  }
+
+  private var standings: [Int64: RestingOrder.Standing] {
+    Dictionary(orders.map { ($0.order.id, $0.standing) }) { first, _ in first }
   }
 }
 
@@ -105,9 +114,14 @@ extension Takings {
 }
 
 extension AccountOrders.Change {
-  fileprivate func write(to writer: inout PlaceWriter) {
+  fileprivate func write(
+    to writer: inout PlaceWriter, behind newer: inout [Int64: RestingOrder.Standing]
+  ) {
     writer.put(row)
-    writer.putAll(orders) { $1.write(to: &$0) }
+    writer.putAll(orders) { writer, order in
+      order.write(to: &writer, behind: newer[order.id])
+      newer[order.id] = order
+    }
     takings.write(to: &writer)
     writer.putAll(events) { writer, event in
       writer.put(event.order)
@@ -125,11 +139,16 @@ extension AccountOrders.Change {
   }
 
   fileprivate init(
-    from reader: inout PlaceReader, account: Int64, symbol: Symbol
+    from reader: inout PlaceReader, symbol: Symbol,
+    behind newer: inout [Int64: RestingOrder.Standing]
   ) throws(PlaceReader.Malformed) {
     self.init(
       row: try reader.integer(),
-      orders: try RestingOrder.all(from: &reader, account: account, symbol: symbol),
+      orders: try reader.all { (reader) throws(PlaceReader.Malformed) in
+        let order = try RestingOrder.Standing(from: &reader, behind: newer)
+        newer[order.id] = order
+        return order
+      },
       takings: try Takings(from: &reader),
       events: try reader.all { (reader) throws(PlaceReader.Malformed) in
         let (order, kind): (Int64, Int) = (try reader.integer(), try reader.integer())
@@ -223,16 +242,7 @@ extension RestingOrder {
       writer.putOptional(price) { $0.put($1) }
     }
     writer.put(filled)
-    writer.put(stage == .untriggered ? 0 : stage == .done ? 2 : 1)
-    writer.putOptional(queue) { $1.write(to: &$0) }
-  }
-
-  fileprivate static func all(
-    from reader: inout PlaceReader, account: Int64, symbol: Symbol
-  ) throws(PlaceReader.Malformed) -> [RestingOrder] {
-    try reader.all { (reader) throws(PlaceReader.Malformed) in
-      try RestingOrder(from: &reader, account: account, symbol: symbol)
-    }
+    stage.write(to: &writer, behind: nil)
   }
 
   fileprivate init(
@@ -255,30 +265,92 @@ extension RestingOrder {
       order, quantity: quantity, entersAt: entersAt, worstPrice: try price(),
       dayLimit: try price(), day: day, isReleased: false)
     filled = try reader.integer()
-    let number: Int = try reader.integer()
-    let queue = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-      try Queue(from: &reader)
+    stage = try Stage(from: &reader, behind: nil)
+  }
+}
+
+extension RestingOrder.Standing {
+  fileprivate func write(to writer: inout PlaceWriter, behind newer: Self?) {
+    writer.put(id)
+    writer.put(filled - (newer?.filled ?? 0))
+    stage.write(to: &writer, behind: newer?.stage.queue)
+  }
+
+  fileprivate init(
+    from reader: inout PlaceReader, behind newer: [Int64: Self]
+  ) throws(PlaceReader.Malformed) {
+    id = try reader.integer()
+    let newer = newer[id]
+    filled = try reader.integer() &+ (newer?.filled ?? 0)
+    stage = try RestingOrder.Stage(from: &reader, behind: newer?.stage.queue)
+  }
+}
+
+extension RestingOrder.Stage {
+  fileprivate func write(to writer: inout PlaceWriter, behind newer: Queue?) {
+    switch self {
+    case .untriggered: writer.put(0)
+    case .waiting: writer.put(1)
+    case .done: writer.put(2)
+    case .queued(let queue):
+      let newer = newer.flatMap { queue.isSame(as: $0) ? $0 : nil }
+      writer.put(newer == nil ? 3 : 4)
+      queue.write(to: &writer, behind: newer)
     }
-    stage = queue.map { .queued($0) } ?? [0: .untriggered, 2: .done][number] ?? .waiting
+  }
+
+  fileprivate init(
+    from reader: inout PlaceReader, behind newer: Queue?
+  ) throws(PlaceReader.Malformed) {
+    switch try reader.integer() as Int {
+    case 0: self = .untriggered
+    case 1: self = .waiting
+    case 2: self = .done
+    case 3: self = .queued(try Queue(from: &reader, behind: nil))
+    case 4:
+      guard let newer else { throw PlaceReader.Malformed() }
+      self = .queued(try Queue(from: &reader, behind: newer))
+    default: throw PlaceReader.Malformed()
+    }
   }
 }
 
 extension Queue {
-  fileprivate func write(to writer: inout PlaceWriter) {
-    writer.put(limit)
-    writer.put(isAtLimit ? 1 : 0)
-    for count in [own, filled, counted, ownSharesAhead, possibleVolume] { writer.put(count) }
-    writer.putOptional(front) { $0.put($1) }
+  /// Whether one is the other, with other rows behind it.
+  fileprivate func isSame(as other: Queue) -> Bool {
+    (limit, isAtLimit, own, ownSharesAhead)
+      == (other.limit, other.isAtLimit, other.own, other.ownSharesAhead)
   }
 
-  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
-    let (limit, atLimit): (ExactDecimal, Int) = (try reader.decimal(), try reader.integer())
-    self.init(
-      limit: limit, isAtLimit: atLimit == 1, own: try reader.integer(),
-      filled: try reader.integer(), counted: try reader.integer(),
-      ownSharesAhead: try reader.integer(), possibleVolume: try reader.integer())
+  fileprivate func write(to writer: inout PlaceWriter, behind newer: Queue?) {
+    if newer == nil {
+      writer.put(limit)
+      writer.put(isAtLimit ? 1 : 0)
+      writer.put(own)
+      writer.put(ownSharesAhead)
+    }
+    writer.put(filled - (newer?.filled ?? 0))
+    writer.put(counted - (newer?.counted ?? 0))
+    writer.put(possibleVolume - (newer?.possibleVolume ?? 0))
+    writer.putOptional(front) { $0.put($1 - (newer?.front ?? 0)) }
+  }
+
+  fileprivate init(
+    from reader: inout PlaceReader, behind newer: Queue?
+  ) throws(PlaceReader.Malformed) {
+    if let newer {
+      self = newer
+    } else {
+      let (limit, atLimit): (ExactDecimal, Int) = (try reader.decimal(), try reader.integer())
+      self.init(limit: limit, isAtLimit: atLimit == 1, own: try reader.integer(), filled: 0)
+      ownSharesAhead = try reader.integer()
+    }
+    filled &+= try reader.integer()
+    counted &+= try reader.integer()
+    possibleVolume &+= try reader.integer()
+    let base = front ?? 0
     front = try reader.optional { (reader) throws(PlaceReader.Malformed) -> Int64 in
-      try reader.integer()
+      try reader.integer() &+ base
     }
   }
 }
