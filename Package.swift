@@ -271,7 +271,7 @@ let package = Package(
       [
         "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store",
         "CandledClient",
-        "CPostgres",
+        "Platform", "CPostgres",
         "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),

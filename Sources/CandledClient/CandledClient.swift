@@ -59,25 +59,28 @@ public actor CandledClient {
   /// Every change after a snapshot, in order, none skipped, none repeated.
   /// - Parameters:
   ///   - pollSeconds: how often to look without a hint.
+  ///   - retryMillisecondsMax: how long to wait, at most, before a lost connection is tried again.
   ///   - onConnection: told when the connection is lost and when it is back; called on the
   ///     follower's thread, which waits for it.
   public nonisolated func follow(
-    after snapshot: FeedSnapshot, pollSeconds: Int = 5,
+    after snapshot: FeedSnapshot, pollSeconds: Int = 5, retryMillisecondsMax: Int32 = 5_000,
     onConnection: @escaping @Sendable (FeedConnection) -> Void = { _ in }
   ) -> FeedItems {
     follow(
       after: snapshot.seq, epoch: snapshot.epoch, pollSeconds: pollSeconds,
-      onConnection: onConnection)
+      retryMillisecondsMax: retryMillisecondsMax, onConnection: onConnection)
   }
 
   /// Every change after `seq`; nil starts with the next one. A known `epoch` tells when the
   /// database has become another.
   public nonisolated func follow(
     after seq: Int64?, epoch: Int64? = nil, pollSeconds: Int = 5,
+    retryMillisecondsMax: Int32 = 5_000,
     onConnection: @escaping @Sendable (FeedConnection) -> Void = { _ in }
   ) -> FeedItems {
     FeedItems(
-      url: url, after: seq, epoch: epoch, pollSeconds: pollSeconds, onConnection: onConnection)
+      url: url, after: seq, epoch: epoch, pollSeconds: pollSeconds,
+      retryMillisecondsMax: retryMillisecondsMax, onConnection: onConnection)
   }
 }
 

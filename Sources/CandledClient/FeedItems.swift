@@ -14,13 +14,14 @@ public struct FeedItems: AsyncSequence, Sendable {
   let after: Int64?
   let epoch: Int64?
   let pollSeconds: Int
+  let retryMillisecondsMax: Int32
   let onConnection: @Sendable (FeedConnection) -> Void
 
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       session: FollowSession(
         url: url, after: after, epoch: epoch, pollSeconds: pollSeconds,
-        onConnection: onConnection))
+        retryMillisecondsMax: retryMillisecondsMax, onConnection: onConnection))
   }
 
   public struct Iterator: AsyncIteratorProtocol {

@@ -15,6 +15,7 @@ actor FollowSession {
 
   private let url: String
   private let pollMilliseconds: Int32
+  private let retryMillisecondsMax: Int32
   private let onConnection: @Sendable (FeedConnection) -> Void
   private var cursor: Int64?
   private var epoch: Int64?
@@ -28,10 +29,9 @@ actor FollowSession {
   nonisolated let interrupt = Interrupt()
 
   private static let pauseMillisecondsMin: Int32 = 50
-  private static let pauseMillisecondsMax: Int32 = 5_000
 
   init(
-    url: String, after: Int64?, epoch: Int64?, pollSeconds: Int,
+    url: String, after: Int64?, epoch: Int64?, pollSeconds: Int, retryMillisecondsMax: Int32,
     onConnection: @escaping @Sendable (FeedConnection) -> Void
   ) {
     self.url = url
@@ -39,6 +39,7 @@ actor FollowSession {
     cursor = after
     self.epoch = epoch
     pollMilliseconds = Int32(clamping: max(pollSeconds, 1) * 1_000)
+    self.retryMillisecondsMax = retryMillisecondsMax
   }
 
   /// The next item; blocks this actor's own thread. nil once interrupted.
@@ -109,7 +110,6 @@ actor FollowSession {
   private func pause() {
     let ceiling = Self.pauseMillisecondsMin << min(failures, 7)
     failures += 1
-    interrupt.wait(
-      milliseconds: .random(in: 1...min(ceiling, Self.pauseMillisecondsMax)))
+    interrupt.wait(milliseconds: .random(in: 1...min(ceiling, retryMillisecondsMax)))
   }
 }

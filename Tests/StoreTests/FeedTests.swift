@@ -1,10 +1,14 @@
-import CandledClient
 import Commits
+import Glibc
 import Market
+import Platform
+import Postgres
 import Reader
 import Store
 import TestSupport
 import Testing
+
+@testable import CandledClient
 
 @Suite struct FeedTests {
   @Test func `a follower killed thirty times gets every final candle exactly once`() async throws {
@@ -37,6 +41,25 @@ import Testing
     #expect(seqs == Array(1...Int64(commits)), "seed \(seed)")
     #expect(seen.count == commits * 20, "seed \(seed)")
     #expect(seen.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+  }
+
+  /// Each of its pauses is a quarter of a second at most; the usual ones grow to seconds.
+  @Test func `a server that does not answer is tried again as often as set`() async throws {
+    let (listener, port) = try LoopbackListener.open()
+    let attempts = Locked(0)
+    try DetachedThread.start(name: "refusing") {
+      LoopbackListener.serve(listener) { _ in attempts.withLock { $0 += 1 } }
+    }
+    let session = FollowSession(
+      url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0, epoch: nil,
+      pollSeconds: 5, retryMillisecondsMax: 250
+    ) { _ in }
+    let following = Task { await session.next() }
+    try await Task.sleep(for: .seconds(3))
+    session.interrupt.signal()
+    _ = await following.value
+    shutdown(listener, Int32(SHUT_RDWR))
+    #expect(attempts.withLock { $0 } >= 11)
   }
 
   @Test func `a change carries the rows it was made of`() async throws {

@@ -102,7 +102,8 @@ struct AlertCrowd {
   /// - Parameters:
   ///   - truth: of the day, which is over.
   ///   - blows: when something was killed, seconds since 1970.
-  ///   - millisecondsMax: of a firing that nothing that was killed had delayed; 0: any.
+  ///   - millisecondsMax: of a firing that nothing that was killed had delayed, and twice that of
+  ///     all but one in a hundred; 0: any.
   func judge(
     by truth: TrueLedger, url: String, blows: [Double], millisecondsMax: Int
   ) throws -> ChaosVerdict {
@@ -141,6 +142,10 @@ struct AlertCrowd {
         "\(times.count) of them more than \(Int(Self.recoverySeconds)) s behind a kill: stored "
           + "\(quantiles[0]) ms p50, \(quantiles[1]) ms p99, \(Int(slowest.milliseconds)) ms at "
           + "most behind the commit")
+      if millisecondsMax > 0, quantiles[1] > millisecondsMax / 2 {
+        verdict.complaints.append(
+          "one alert of a hundred fired \(quantiles[1]) ms behind its commit")
+      }
       if millisecondsMax > 0, slowest.milliseconds > Double(millisecondsMax) {
         let committed = slowest.at - slowest.milliseconds / 1000
         let blow = blows.filter { $0 < committed }.max()

@@ -112,7 +112,6 @@ struct NoticeWriter {
     var tasks = watch.takeTasks()
     if tasks.isAll { examined = nil }
     if case .some(let ids) = changes, !tasks.isAll, !isNewDay(in: watch.state) {
-      // What fired waits for no reading.
       try carryOut(tasks)
       if ids.isEmpty { return }
       tasks = AlertTasks()
@@ -127,7 +126,9 @@ struct NoticeWriter {
   private mutating func carryOut(_ tasks: AlertTasks) throws(AppStoreError) {
     let state = watch.state
     guard var book = watch.book else { return }
-    var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))
+    // What has fired waits for no reading: neither of the alerts that changed, nor of these.
+    watch.wrote(try notices.write(tasks.notices))
+    var (fired, unsettled) = ([AlertNotice](), Array(tasks.unsettled.values))
     if !tasks.days.isEmpty {
       // Of an older day nothing changes any more.
       let today = state.knownAt?.shanghaiDay

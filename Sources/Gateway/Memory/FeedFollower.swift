@@ -28,7 +28,8 @@ package final class FeedFollower: Sendable {
 
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
-  private static let retryMillisecondsMax = 250
+  /// What fires alerts is seen so late, at most, behind a server that was away.
+  private static let retryMillisecondsMax: Int32 = 250
   /// One second apart.
   private static let logFailuresMax = 60
   /// Of the log that is read at once: a minute of the market.
@@ -61,8 +62,8 @@ package final class FeedFollower: Sendable {
         if Task.isCancelled { return }
         lose(error, isFirst: failures == 0)
         failures += 1
-        let ceiling = min(50 << min(failures, 7), Self.retryMillisecondsMax)
-        try? await Task.sleep(for: .milliseconds(Int.random(in: 1...ceiling)))
+        let ceiling = min(50 << Int32(min(failures, 7)), Self.retryMillisecondsMax)
+        try? await Task.sleep(for: .milliseconds(Int32.random(in: 1...ceiling)))
       }
     }
   }
@@ -189,9 +190,10 @@ package final class FeedFollower: Sendable {
   private func follow(
     _ client: CandledClient, after snapshot: FeedSnapshot
   ) async throws(StoreError) {
-    var items = client.follow(after: snapshot, pollSeconds: Self.pollSeconds) {
-      [weak self] in self?.note($0)
-    }.makeAsyncIterator()
+    var items = client.follow(
+      after: snapshot, pollSeconds: Self.pollSeconds,
+      retryMillisecondsMax: Self.retryMillisecondsMax
+    ) { [weak self] in self?.note($0) }.makeAsyncIterator()
     while let item = try await items.next() {
       switch item {
       case .change(let change): try await apply(change)
