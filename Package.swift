@@ -84,7 +84,7 @@ let package = Package(
     module(
       "Postgres", ["Market", "Platform", "CPostgres", "CLinux"], settings: quickUnlessDependency),
     module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
-    module("Reader", ["Market", "Postgres"]),
+    module("Reader", ["Market", "Platform", "Postgres"]),
     module("Commits", ["Market"]),
     module(
       "Store",
@@ -313,8 +313,8 @@ let package = Package(
     tests(
       "BrokerTests",
       [
-        "Market", "EmbeddedPostgres", "Postgres", "Commits", "Store", "PaperTrading", "AppStore",
-        "Broker", "TestSupport", "TestTraits", log,
+        "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "PaperTrading",
+        "AppStore", "Broker", "TestSupport", "TestTraits", log,
       ]),
     tests(
       "GatewayTests",

@@ -36,6 +36,8 @@ package final class Broker {
   var unfinished: [CorporateAction]?
   /// The next broker of this process goes on with it.
   private(set) var clock: ServerClock
+  /// Since when the process's own feed lacks what the database has; nil: it lacks nothing.
+  private var behindSince: Int64?
   /// When no command waited; nil: not since this broker began.
   private var drainedAt: Int64?
   /// The trading days, those included that the daemon has learnt.
@@ -45,6 +47,8 @@ package final class Broker {
   static let context = "broker"
   /// The commands of a step: what more waits is for the next one.
   private static let commandsMax = 256
+  /// A feed that is behind for longer is not waited for.
+  private static let behindMicrosecondsMax: Int64 = 1_000_000
 
   convenience package init(_ options: BrokerOptions, log: Logger) {
     self.init(options, clock: ServerClock(), log: log)
@@ -97,7 +101,8 @@ package final class Broker {
   /// Ends the session, and the lead with it; nothing is known any more.
   package func drop() {
     session = nil
-    (state, watched) = (nil, [])
+    (state, watched, behindSince) = (nil, [], nil)
+    options.mailbox?.want(false)
     booksActions = true
     figures = BrokerFigures()
   }
@@ -140,7 +145,7 @@ package final class Broker {
 
   /// What time alone brings.
   package func tick() throws(AppStoreError) {
-    guard let session, state != nil else {
+    guard let session, state != nil, behindSince == nil else {
       _ = try look()
       return
     }
@@ -242,19 +247,47 @@ package final class Broker {
     }
   }
 
-  /// nil where no instrument is watched and nothing waits: then a sweep costs nothing.
+  /// nil where nothing came, or no instrument is watched and nothing waits: then a sweep costs
+  /// nothing.
   private func readChanges(
     _ session: Session, isNeeded: Bool
   ) throws(AppStoreError) -> WatchedChanges? {
     guard let state else { return nil }
+    options.mailbox?.want(!watched.isEmpty)
     if watched.isEmpty, !isNeeded { return nil }
-    let changes = try readFeed(session, of: watched, after: state.feed.sequence)
+    let seq = state.feed.sequence
+    let changes: WatchedChanges
+    if let found = try readMailbox(session, after: seq) {
+      guard let newest = found.changes else { return nil }
+      changes = newest
+    } else {
+      changes = try readFeed(session, of: watched, after: seq)
+    }
     if options.followsDaemonClock {
       figures.clockOffsetMicroseconds = changes.clockOffsetMicroseconds
     } else {
       witness(changes.quotes)
     }
     return changes
+  }
+
+  /// What the process's own feed has; nil: the database is to be read.
+  private func readMailbox(
+    _ session: Session, after seq: Int64
+  ) throws(AppStoreError) -> (changes: WatchedChanges?, isBehind: Bool)? {
+    guard let mailbox = options.mailbox, !watched.isEmpty else { return nil }
+    let position = try AppStoreError.ofStore { () throws(StoreError) in
+      try session.reader.watchedPosition()
+    }
+    let since = behindSince
+    behindSince = nil
+    guard let found = mailbox.changes(of: watched, after: seq, at: position) else { return nil }
+    if found.isBehind {
+      let since = found.changes == nil ? since ?? counter : counter
+      if counter - since >= Self.behindMicrosecondsMax { return nil }
+      behindSince = since
+    }
+    return found
   }
 
   /// Whether time alone may bring something.

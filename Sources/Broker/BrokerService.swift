@@ -4,6 +4,7 @@ import Market
 import PaperTrading
 import Platform
 import Postgres
+import Reader
 
 /// How a broker is run.
 package struct BrokerOptions: Sendable {
@@ -15,6 +16,8 @@ package struct BrokerOptions: Sendable {
   package var clock: (@Sendable () -> Timestamp)?
   /// Instead of the machine's steady one, in microseconds; nil: of `clock`, if there is one.
   package var counter: (@Sendable () -> Int64)?
+  /// Rows of the feed that this process follows anyway; nil: all are read from the database.
+  package var mailbox: FeedMailbox?
   /// Of a simulated market: then the exchange's clock is the daemon's, not the server's.
   package var followsDaemonClock = false
   /// The commission of orders that are accepted from now on.
@@ -47,7 +50,8 @@ package final class BrokerService: Sendable {
     let clock = Locked(ServerClock())
     follower = try DatabaseFollower(
       Broker.context, failure: "paper orders are not executed",
-      retryMilliseconds: 1_000...1_000, log: log
+      retryMilliseconds: 1_000...1_000, interrupt: options.mailbox?.interrupt ?? Interrupt(),
+      log: log
     ) { (follower) throws(AppStoreError) in
       let broker = Broker(options, clock: clock.withLock { $0 }, log: log)
       defer {
@@ -56,7 +60,7 @@ package final class BrokerService: Sendable {
         shown.withLock { $0 = broker.figures }
       }
       while !follower.isStopped {
-        try Self.execute(broker, showing: shown, interrupt: follower.interrupt)
+        try Self.execute(broker, showing: shown, for: follower)
         follower.succeeded()
       }
     }
@@ -69,21 +73,22 @@ package final class BrokerService: Sendable {
 
   /// One turn.
   private static func execute(
-    _ broker: Broker, showing shown: Locked<BrokerFigures>, interrupt: Interrupt
+    _ broker: Broker, showing shown: Locked<BrokerFigures>, for follower: DatabaseFollower
   ) throws(AppStoreError) {
     func show() {
       let figures = broker.figures
       shown.withLock { $0 = figures }
     }
     guard try broker.lead() else {
-      interrupt.wait(milliseconds: GatewayLease.lookMilliseconds)
+      follower.interrupt.wait(milliseconds: GatewayLease.lookMilliseconds)
       return
     }
     while try broker.look() { show() }
     show()
-    // A time-out asks the database nothing.
-    while try broker.wait(milliseconds: clockMilliseconds, interrupt: interrupt.descriptor)
-      == .timeout
+    // A time-out asks the database nothing. Who takes rows may have cleared what was to stop it.
+    while !follower.isStopped,
+      try broker.wait(milliseconds: clockMilliseconds, interrupt: follower.interrupt.descriptor)
+        == .timeout
     {
       try broker.tick()
       show()

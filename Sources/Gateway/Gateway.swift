@@ -28,6 +28,8 @@ package struct Gateway: Sendable {
   package let options: GatewayOptions
   package let memory = MarketMemory()
   package let ring = FeedRing()
+  /// Of the broker of this process: what is read for all is for it, too.
+  package let mailbox = FeedMailbox()
   package let pool: QueryPool
   package let counters = RequestCounters()
   let log: Logger
@@ -131,6 +133,6 @@ package struct Gateway: Sendable {
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
     FeedFollower(
       url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log,
-      pool: QueryPool(url: options.databaseURL, connections: 1, log: log))
+      pool: QueryPool(url: options.databaseURL, connections: 1, log: log), mailbox: mailbox)
   }
 }

@@ -37,6 +37,16 @@ package struct CertifiedDay: Sendable, Hashable {
   package var volume: ExactDecimal?
 }
 
+/// How far the feed of a database is, and which source serves each series since when, where it is
+/// not its own.
+package struct WatchedPosition: Sendable {
+  package var epoch: Int64 = 0
+  package var lastSeq: Int64 = 0
+  package var serving: [Source: (source: Source, since: Timestamp)] = [:]
+
+  package init() {}
+}
+
 /// Of a few instruments, what changed: what else the feed has is not read.
 extension StoreReader {
   private static let readPosition = Statement(
@@ -97,6 +107,30 @@ extension StoreReader {
       where c.seq > $2::bigint
         and i.symbol = any (string_to_array($1::text, ' '))
       """)
+
+  private static let readServing = Statement(
+    name: "watched_serving",
+    sql: """
+      select p.epoch, p.last_seq, s.series, s.source, s.since
+      from feed_position() p
+      left join (
+        select distinct on (series) series, source, since
+        from feed_serving
+        order by series, since desc
+      ) s on true
+      where p.epoch is not null
+      """)
+
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func watchedPosition() throws(StoreError) -> WatchedPosition {
+    var position = WatchedPosition()
+    for var row in try connection.run(Self.readServing, context: "broker").rows {
+      (position.epoch, position.lastSeq) = (try row.int64(), try row.int64())
+      guard let series = try row.optionalInt16() else { break }
+      position.serving[Source(rawValue: series)] = (try row.source(), try row.timestamp())
+    }
+    return position
+  }
 
   /// The newest rows of those instruments that changed behind `seq`, and what was taken out: all of
   /// one moment.

@@ -60,12 +60,13 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     let control = AccessControl(.init(settings), directory: TokenDirectory())
     let follower = try control.directory.follow(url: url, log: log)
     defer { follower.stop() }
-    let broker = try settings[GatewaySettings.broker] ? broker(settings, url: url, log: log) : nil
-    defer { broker?.stop() }
     var options = GatewayOptions(listen: listen, databaseURL: url)
     options.connections.connectionsMax = settings[GatewaySettings.connectionsMax]
     options.webhooks.rule.isPrivateAllowed = settings[GatewaySettings.webhookPrivateNetworks]
     let gateway = Gateway(options, log: log)
+    let broker =
+      try settings[GatewaySettings.broker] ? broker(settings, beside: gateway, log: log) : nil
+    defer { broker?.stop() }
     let figures: (@Sendable () -> BrokerFigures)? =
       if let broker { { broker.figures } } else { nil }
     let serving = Task {
@@ -96,9 +97,11 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   }
 
   private func broker(
-    _ settings: Settings, url: String, log: Logger
+    _ settings: Settings, beside gateway: Gateway, log: Logger
   ) throws -> BrokerService {
-    var options = BrokerOptions(url: url, holder: GatewayLease.thisProcess)
+    var options = BrokerOptions(
+      url: gateway.options.databaseURL, holder: GatewayLease.thisProcess)
+    options.mailbox = gateway.mailbox
     options.followsDaemonClock = settings[GatewaySettings.brokerClock]
     options.schedule = FeeSchedule(
       commissionRate: settings[GatewaySettings.commissionRate],

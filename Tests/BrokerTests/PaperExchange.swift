@@ -6,6 +6,7 @@ import Market
 import PaperTrading
 import Platform
 import Postgres
+import Reader
 import Store
 import TestSupport
 import Testing
@@ -20,13 +21,18 @@ final class PaperExchange {
   let clock = Locked(Timestamp(day: PaperExchange.day, secondOfDay: 34_000))
   /// Of the broker's machine, in microseconds; nil: it goes as the clock is set.
   let counter = Locked<Int64?>(nil)
+  /// Of a process that follows the feed, too; nil: the broker reads all by itself.
+  let mailbox: FeedMailbox?
+  private let feed: StoreReader
+  private var followed: Int64?
   private var position: Int64 = 0
   private var keys = 0
 
   static let day = StoreSamples.day
   static let user: Int64 = 1
 
-  init() async throws {
+  /// - Parameter followsFeed: whether this process follows the feed beside the broker.
+  init(followsFeed: Bool = false) async throws {
     database = try StoreDatabase.withApps()
     writer = StoreWriter(url: database.url)
     try await writer.connect()
@@ -35,13 +41,16 @@ final class PaperExchange {
     apps = try AppConnection(url: database.url(role: "candled_app"), application: "test")
     account = try LedgerTable(apps).create(
       userID: Self.user, name: "纸上", market: "cn", currency: "CNY")
-    broker = Self.broker(database, clock, counter)
+    feed = try StoreReader(url: database.url)
+    mailbox = followsFeed ? FeedMailbox() : nil
+    broker = Self.broker(database, clock, counter, mailbox: mailbox)
+    try follow()
   }
 
   static func broker(
     _ database: StoreDatabase, _ clock: Locked<Timestamp>,
     _ counter: Locked<Int64?> = Locked(nil), schedule: FeeSchedule = .standard,
-    sameDayFunds: Set<Symbol> = []
+    sameDayFunds: Set<Symbol> = [], mailbox: FeedMailbox? = nil
   ) -> Broker {
     var options = BrokerOptions(url: database.url(role: "candled_app"), holder: "test") {
       clock.withLock { $0 }
@@ -49,6 +58,7 @@ final class PaperExchange {
     options.counter = { counter.withLock { $0 } ?? clock.withLock { $0 }.microseconds }
     options.schedule = schedule
     options.sameDayFunds = sameDayFunds
+    options.mailbox = mailbox
     return Broker(options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
@@ -68,7 +78,7 @@ final class PaperExchange {
   func kill(schedule: FeeSchedule = .standard, sameDayFunds: Set<Symbol> = []) {
     broker.drop()
     broker = Self.broker(
-      database, clock, counter, schedule: schedule, sameDayFunds: sameDayFunds)
+      database, clock, counter, schedule: schedule, sameDayFunds: sameDayFunds, mailbox: mailbox)
   }
 
   func look() throws {
@@ -143,8 +153,22 @@ final class PaperExchange {
   /// The daemon commits a row, and the broker looks at it with the clock at its stamp.
   func row(_ row: Row) async throws {
     try await commit(row)
+    try follow()
     setClock(day: row.day, second: row.second)
     try look()
+  }
+
+  /// Puts what was committed into the mailbox, as the feed's follower does.
+  /// - Parameter change: what another database has in its place.
+  func follow(_ change: (inout FeedChange) -> Void = { _ in }) throws {
+    guard let mailbox else { return }
+    let batch = try feed.changes(after: followed)
+    if followed == nil { mailbox.begin(epoch: batch.epoch, after: batch.lastSeq) }
+    followed = batch.lastSeq
+    for var one in batch.changes {
+      change(&one)
+      mailbox.add(one)
+    }
   }
 
   func commit(_ row: Row) async throws {
@@ -198,6 +222,7 @@ final class PaperExchange {
         minutesTraded: 0, minutesUntraded: 0, minutesMissing: 0, source: .sina)
     }
     _ = try await writer.commit(commit)
+    try follow()
     try look()
   }
 

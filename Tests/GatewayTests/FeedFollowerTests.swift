@@ -3,6 +3,7 @@ import Commits
 import EmbeddedPostgres
 import Foundation
 import Market
+import Postgres
 import Reader
 import Store
 import TestSupport
@@ -83,6 +84,46 @@ import Testing
     }
     #expect(kept.map(\.seq) == [2, 3])
     #expect(kept.map { $0.messages.map(\.json) } == updates[1...].map { $0.messages.map(\.json) })
+  }
+
+  @Test("what a mailbox has of the changes behind a snapshot is what the database has")
+  func mailbox() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 10)
+    _ = try await fixture.writer.commit(samples.sweep(position: 1, instruments: 9))
+    let (memory, mailbox) = (MarketMemory(), FeedMailbox())
+    let follower = FeedFollower(
+      url: fixture.database.url, memory: memory, ring: FeedRing(), sinks: [], log: quietLog,
+      pool: fixture.pool, mailbox: mailbox)
+    let following = Task { await follower.run() }
+    defer { following.cancel() }
+    while !memory.state.isLoaded { try await Task.sleep(for: .milliseconds(5)) }
+    mailbox.want(true)
+    for position in 2...4 {
+      _ = try await fixture.writer.commit(
+        samples.sweep(
+          position: Int64(position), instruments: 9, second: Session.morningOpen + position * 3))
+    }
+    while memory.state.seq < 4 { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(mailbox.interrupt.isSignalled)
+    let reader = try StoreReader(url: fixture.database.url)
+    let symbols = Set(memory.state.stocks.compactMap { $0?.latest.quote.symbol }.dropFirst())
+    let taken = mailbox.changes(of: symbols, after: 1, at: try reader.watchedPosition())
+    let found = try #require(taken?.changes)
+    let read = try reader.changes(of: symbols, after: 1)
+    #expect(taken?.isBehind == false && found.lastSeq == 4 && found.symbols == symbols)
+    #expect(found.clockOffsetMicroseconds == read.clockOffsetMicroseconds)
+    #expect(newest(found) == newest(read) && !read.quotes.isEmpty)
+    #expect(!mailbox.interrupt.isSignalled)
+    #expect(mailbox.changes(of: symbols, after: 0, at: try reader.watchedPosition()) == nil)
+  }
+
+  /// All that each quote has.
+  private func newest(_ changes: WatchedChanges) -> [Symbol: String] {
+    let quotes = changes.quotes.map { row in
+      (row.quote.quote.symbol, "\(row.quote.quote) \(row.isCoarse)")
+    }
+    return Dictionary(quotes) { $1 }
   }
 
   @Test("another life of the database leads to a resync, and to the state there is")

@@ -20,7 +20,7 @@ extension Rule {
     "Journal": ["Market", "Platform", "CZstd", "CLinux"],
     "Postgres": ["Market", "Platform", "CPostgres", "CLinux"],
     "EmbeddedPostgres": ["Market", "Platform", "Postgres", "CPostgres", "CLinux"],
-    "Reader": ["Market", "Postgres"],
+    "Reader": ["Market", "Platform", "Postgres"],
     "Commits": ["Market"],
     "Store": [
       "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",

@@ -21,6 +21,7 @@ package final class FeedFollower: Sendable {
   private let ring: FeedRing
   private let sinks: [any FeedSink]
   private let pool: QueryPool
+  private let mailbox: FeedMailbox?
   private let log: Logger
   private let assembler = Locked(FeedAssembler())
   private let wasLed = Locked(true)
@@ -35,10 +36,12 @@ package final class FeedFollower: Sendable {
   /// Of the log that is read at once: a minute of the market.
   private static let candlesMax = 6_000
 
-  /// - Parameter pool: of its own: who asks for much history must not stop the feed.
+  /// - Parameters:
+  ///   - pool: of its own: who asks for much history must not stop the feed.
+  ///   - mailbox: is given each change as it was read.
   package init(
     url: String, memory: MarketMemory, ring: FeedRing, sinks: [any FeedSink], log: Logger,
-    pool: QueryPool
+    pool: QueryPool, mailbox: FeedMailbox? = nil
   ) {
     self.url = url
     self.memory = memory
@@ -46,6 +49,7 @@ package final class FeedFollower: Sendable {
     self.sinks = sinks
     self.log = log
     self.pool = pool
+    self.mailbox = mailbox
   }
 
   /// Returns once its task is cancelled.
@@ -111,6 +115,7 @@ package final class FeedFollower: Sendable {
   }
 
   private func publish(_ snapshot: FeedSnapshot, log recent: FeedRing) {
+    mailbox?.begin(epoch: snapshot.epoch, after: snapshot.seq)
     change { assembler in
       let before = assembler.state
       assembler.load(snapshot)
@@ -203,6 +208,7 @@ package final class FeedFollower: Sendable {
   }
 
   private func apply(_ change: FeedChange) async throws(StoreError) {
+    mailbox?.add(change)
     if assembler.withLock({ $0.needsDirectory(for: change) }) {
       try await readDirectory()
     }
