@@ -212,7 +212,7 @@ let package = Package(
         "Operations",
         "ExchangeSimulator", "TestExchange", "Ledgers", "CandledClient", "AppStore",
         "PaperTrading", "Broker",
-        "Charts",
+        "Charts", "Alerts",
         "Gateway",
         "Platform", "CPostgres", "CLinux", "TestSupport", log,
       ] + web,
