@@ -219,7 +219,7 @@ extension BrokerState {
       for id in openOrders[symbol] ?? [] {
         guard let order = orders[id],
           let progress = instruments.values[index].progress(of: order.placed),
-          progress != order.row.progress
+          progress.replaces(order.row.progress)
         else { continue }
         orders[id]?.row.progress = progress
         step.progress[id] = progress

@@ -242,6 +242,15 @@ package struct OrderProgress: Sendable, Hashable {
   package let possible: ExactDecimal
   /// In the queue at the price limit: at most so many shares stand before it.
   package let ahead: Int64?
+
+  /// Whether it is to be stored: of what stands before an order a sixteenth must have left. With
+  /// each row some do, and of all orders in the queue; what is stored stays the most there is.
+  package func replaces(_ stored: OrderProgress?) -> Bool {
+    guard let stored, possible == stored.possible, let ahead, let most = stored.ahead else {
+      return self != stored
+    }
+    return ahead > most || most - ahead > most / 16
+  }
 }
 
 extension OrderProgress {
