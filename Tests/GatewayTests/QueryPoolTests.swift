@@ -115,6 +115,19 @@ import Testing
     #expect(order.count == 13)
   }
 
+  @Test func `a resource that broke is taken when no other is idle`() {
+    var queue = Queue([1, 2, 3], waitingMax: 4)
+    func take(_ name: String) -> Int? {
+      guard queue.enter(name, of: nil) else { return nil }
+      return queue.next()?.resource
+    }
+    #expect(take("a") == 3)
+    queue.leave(3, of: nil, isBroken: true)
+    #expect(["b", "c", "d"].map(take) == [2, 1, 3])
+    queue.leave(3, of: nil)
+    #expect(take("e") == 3)
+  }
+
   @Test func `what waits is bounded, and what can begin at once needs no place`() {
     var queue = Queue([1, 2], waitingMax: 2)
     #expect(enter(["a", "b", "c"], of: .user(1), to: &queue) == 1)

@@ -50,10 +50,12 @@ package final class QueryPool: Sendable {
       throw StoreError(.transient, message: "too many queries are waiting", context: "query")
     }
     let result = await connection.run(body)
-    queue.withLock { $0.leave(connection, of: client) }
+    var failure: StoreError?
+    if case .failure(let error) = result { failure = error }
+    queue.withLock { $0.leave(connection, of: client, isBroken: failure?.isTransient ?? false) }
     startNext()
-    if case .failure(let error) = result, Problem(error).status == .internalServerError {
-      log.error("a query failed", metadata: ["error": "\(error)"])
+    if let failure, Problem(failure).status == .internalServerError {
+      log.error("a query failed", metadata: ["error": "\(failure)"])
     }
     return try result.get()
   }

@@ -11,6 +11,7 @@ struct TurnQueue<Request: Sendable, Resource: Sendable>: Sendable {
     var waiting: [Request] = []
   }
 
+  /// The last is taken first.
   private var idle: [Resource]
   /// Those with something that runs or waits; what is nobody's counts as one.
   private var clients: [AccessKey?: Client] = [:]
@@ -57,8 +58,9 @@ struct TurnQueue<Request: Sendable, Resource: Sendable>: Sendable {
   }
 
   /// A request has ended; to be followed by `next`.
-  mutating func leave(_ resource: Resource, of client: AccessKey?) {
-    idle.append(resource)
+  /// - Parameter isBroken: whether others are to be taken before it.
+  mutating func leave(_ resource: Resource, of client: AccessKey?, isBroken: Bool = false) {
+    idle.insert(resource, at: isBroken ? 0 : idle.count)
     clients[client]?.running -= 1
     if let entry = clients[client], entry.running == 0, entry.waiting.isEmpty {
       clients[client] = nil
