@@ -101,6 +101,28 @@ import Testing
     #expect(route.cost(of: all) == expected)
   }
 
+  @Test(
+    "bars of a chart cost by the stored candles that are read for them",
+    arguments: [
+      ("history", ["resolution": "1", "countback": "300"], 2),
+      ("history", ["resolution": "1", "countback": "20000"], 10),
+      ("history", ["resolution": "60", "countback": "1000"], 26),
+      ("history", ["resolution": "1D", "countback": "2499"], 2),
+      ("history", ["resolution": "1W", "countback": "2000"], 6),
+      ("history", ["resolution": "1M", "countback": "1000"], 14),
+      ("history", ["resolution": "1"], 10), ("history", ["resolution": "5"], 42),
+      ("history", ["resolution": "1", "from": "1799900000"], 2), ("marks", ["resolution": "1"], 10),
+      ("marks", ["resolution": "D"], 3),
+    ] as [(String, [String: String], Int)])
+  func chart(name: String, values: [String: String], expected: Int) throws {
+    let routes = DoorRegistry.routes(
+      memory: MarketMemory(), pool: QueryPool(url: "", log: quietLog))
+    let route = try #require(routes.first { $0.path == "/udf/\(name)" })
+    let all = ["symbol": "sh600000", "from": "1500000000", "to": "1800000000"]
+      .merging(values) { _, value in value }
+    #expect(route.cost(of: all) == expected)
+  }
+
   @Test("an address is sent no more than its rate of bytes, and a user has none")
   func bytes() {
     let clock = Locked(Int64(0))

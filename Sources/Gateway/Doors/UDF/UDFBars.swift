@@ -22,6 +22,11 @@ struct UDFResolution: Sendable {
 
   var isOfMinutes: Bool { timeframe.rawValue <= Timeframe.hour1.rawValue }
 
+  /// Of stored minutes or days in a bar.
+  var storedInBar: Int {
+    Int(timeframe.rawValue / (isOfMinutes ? Timeframe.minute1 : .day1).rawValue)
+  }
+
   /// The time of a candle: of days, weeks and months 00:00 UTC of the first trading day.
   func seconds(of candle: CandleRecord, in zone: MarketZone, _ state: MarketState) -> Int64 {
     if isOfMinutes { return candle.openedAt.seconds }
@@ -58,6 +63,22 @@ struct UDFBars: Sendable {
 
   /// Of an answer: a chart shows a few thousand. The newest are given.
   static let countMax = 20_000
+  /// Of New York's regular session, the longest.
+  private static let minutesOfDay = 390
+
+  /// Of a request, besides: by the stored candles that it reads.
+  @Sendable static func cost(of values: [String: String]) -> Int {
+    func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+    guard let resolution = UDFResolution(values["resolution"] ?? ""), let from = number("from"),
+      let to = number("to")
+    else { return 0 }
+    let days = max(to - from, 0) / 86_400 + 1
+    let stored =
+      number("countback").map { $0 * resolution.storedInBar }
+      ?? min(
+        days * (resolution.isOfMinutes ? minutesOfDay : 1), countMax * resolution.storedInBar)
+    return stored / Route.rowsOfCost
+  }
 
   /// - Parameters:
   ///   - from: nil for all before `to`.

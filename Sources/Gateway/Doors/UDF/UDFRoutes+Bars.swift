@@ -15,12 +15,12 @@ extension UDFRoutes {
             summary: "So many before to, whatever from is.", example: "300")
         ] + Self.ignored, answer: UDFShapes.history,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history
-      ).costing(2),
+      ).costing(2, besides: UDFBars.cost),
       Route(
         "/udf/marks", summary: "TradingView: gaps and revised candles as marks of bars.",
         parameters: Self.range, answer: UDFShapes.marks,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: marks
-      ).costing(2),
+      ).costing(2, besides: UDFBars.cost),
       Route(
         "/udf/quotes", summary: "TradingView: the newest quotes.",
         parameters: [
