@@ -65,13 +65,13 @@ enum ClientMessage: Equatable, Sendable {
   case strange(field: String, id: RequestID?)
   case malformed(id: RequestID?)
 
-  /// Of a subscription: by its symbols, as a request's.
+  /// Of a subscription: as a request's, by its symbols. Whoever repeats one is sent all of it anew.
   var cost: Int {
     guard case .subscribe(let request) = self else { return 0 }
     let symbols = request.channels.reduce(0) {
       $0 + ($1.symbols?.count ?? $1.places?.count ?? 0)
     }
-    return symbols / Route.symbolsOfCost
+    return 1 + symbols / Route.symbolsOfCost
   }
 
   private static let schema = Schema.either(
