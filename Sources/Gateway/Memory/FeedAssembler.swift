@@ -28,6 +28,7 @@ struct FeedAssembler: Sendable {
 
   mutating func setDirectory(_ records: [SeriesRecord]) {
     state.directory = state.directory.updated(with: records)
+    state.listVersion += 1
     let missing = state.directory.series.count - state.stocks.count
     state.stocks += Array(repeating: nil, count: missing)
   }
@@ -108,9 +109,11 @@ struct FeedAssembler: Sendable {
     guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
     let zone = state.directory[place].zone
     if isNewDay(quote.quote, in: zone) { days[zone] = quote.quote.tradingDay }
-    state.stocks[place.index] = EncodedStock(
+    let stock = EncodedStock(
       quote, place: place, identity: state.directory.identity(of: place, named: quote.name),
       isStale: state.lostAt != nil, with: &text)
+    if state.figures(of: place)?.isListed != stock.figures.isListed { state.listVersion += 1 }
+    state.stocks[place.index] = stock
     return place
   }
 

@@ -82,6 +82,8 @@ package struct MarketState: Sendable {
   /// By place; nil for a series that is listed and has no quote.
   package var stocks: [EncodedStock?]
   package var directory = InstrumentDirectory()
+  /// Another one means that other instruments are listed, or under other names.
+  package var listVersion = 0
   /// The mainland's trading days: beyond the table of the program those that the daemon has learnt.
   package var calendar = TradingCalendar.shanghai
   /// Those of the United States that are stored; nil where none are.

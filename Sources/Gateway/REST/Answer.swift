@@ -2,12 +2,15 @@ import Foundation
 import HTTPTypes
 import Market
 import NIOCore
+import Platform
 
 /// What a request is answered with, whole: all bytes of it are there.
 package struct Answer: Sendable {
   package var status: HTTPResponse.Status
   package var headers: HTTPFields = [:]
   package fileprivate(set) var body = ByteBuffer()
+  /// Of an answer to many: its body compressed, once somebody took it so.
+  fileprivate(set) var compressed: Locked<ByteBuffer?>?
 
   /// Of every answer: no browser takes it for what it is not.
   static let headersOfAll: HTTPFields = [.xContentTypeOptions: "nosniff"]
@@ -96,6 +99,13 @@ extension Answer {
     self.init(status: problem.status, headers: headers, body: ByteBuffer(bytes: json))
   }
 
+  /// The same for many requests: its body is compressed once.
+  func kept() -> Answer {
+    var answer = self
+    answer.compressed = Locked(nil)
+    return answer
+  }
+
   /// What a client gets that has some content already.
   /// - Parameter tags: its `If-None-Match`. Compressed content carries its tag with a suffix: it is
   ///   other bytes, and the same answer.
@@ -117,7 +127,7 @@ extension Answer {
     if request.method != .head, isCompressible,
       Gzip.isTaken(request.headers[.acceptEncoding] ?? "")
     {
-      answer.body = Gzip.compress(body)
+      answer.body = compressedBody()
       answer.headers[.contentEncoding] = "gzip"
       if let tag = headers[.eTag], tag.hasSuffix("\"") {
         answer.headers[.eTag] = "\(tag.dropLast())-gzip\""
@@ -129,9 +139,29 @@ extension Answer {
     return answer
   }
 
+  private func compressedBody() -> ByteBuffer {
+    if let known = compressed?.withLock({ $0 }) { return known }
+    let made = Gzip.compress(body)
+    compressed?.withLock { $0 = made }
+    return made
+  }
+
   private var isCompressible: Bool {
     let type = headers[.contentType] ?? ""
     return body.readableBytes >= Gzip.bytesMin && status == .ok
       && ["application/", "text/", "image/svg"].contains { type.hasPrefix($0) }
+  }
+}
+
+/// The newest answer to a question that many ask: made anew when what it shows has changed.
+final class KeptAnswer: Sendable {
+  private let newest = Locked<(version: Int, answer: Answer)?>(nil)
+
+  /// - Parameter version: of what it shows.
+  func answer(of version: Int, make: () -> Answer) -> Answer {
+    if let newest = newest.withLock({ $0 }), newest.version == version { return newest.answer }
+    let answer = make().kept()
+    newest.withLock { $0 = (version, answer) }
+    return answer
   }
 }

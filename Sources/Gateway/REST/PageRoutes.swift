@@ -9,17 +9,15 @@ enum PageRoutes {
     Route(
       "/", summary: "The page for browsers.", scope: nil, answer: .string,
       contentType: Page.start.contentType, isAPI: false
-    ) { _ in
-      answer(Page.start, caching: "no-cache")
-    }.costing(0),
+    ) { _ in start }.costing(0),
     Route(
       "/page/{version}/{file}", summary: "What the page is made of.", scope: nil,
       parameters: [version, file], answer: .string, contentType: "text/javascript",
       problems: [.notFound], isAPI: false
     ) { arguments in
-      guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
+      guard arguments["version"] == Page.version, let file = files[arguments["file"] ?? ""]
       else { throw Problem.notFound }
-      return answer(file, caching: "public, max-age=31536000, immutable")
+      return file
     }.costing(0),
   ]
 
@@ -41,11 +39,16 @@ enum PageRoutes {
     ("Cross-Origin-Opener-Policy", "same-origin"),
   ]
 
+  private static let start = answer(Page.start, caching: "no-cache")
+  private static let files = Page.files.mapValues {
+    answer($0, caching: "public, max-age=31536000, immutable")
+  }
+
   private static func answer(_ file: PageFile, caching: String) -> Answer {
     var answer = Answer(
       json: file.bytes, tag: Page.version, caching: caching, contentType: file.contentType)
     answer.headers[.contentSecurityPolicy] = policy
     for (name, value) in others { HTTPField.Name(name).map { answer.headers[$0] = value } }
-    return answer
+    return answer.kept()
   }
 }

@@ -66,7 +66,7 @@ package struct ServiceRoutes: Sendable {
       throw Problem.notFound
     }
     let document = OpenAPI.document(of: routes + [placeholder], version: "1")
-    let answer = Answer(tagging: document, caching: "public, max-age=300")
+    let answer = Answer(tagging: document, caching: "public, max-age=300").kept()
     return Route(path, summary: summary, scope: nil, answer: .object([])) { _ in answer }
   }
 }

@@ -74,10 +74,11 @@ extension AlpacaRoutes {
       !["active", nil].contains(arguments["status"])
       || !["us_equity", nil].contains(arguments["asset_class"])
       || arguments["exchange"] != nil || arguments["attributes"] != nil
-    let places = directory.places.filter { place in
-      !isEmpty && directory.meant(by: directory[place].symbol) == place
+    if isEmpty { return Answer(json: Array("[]".utf8)) }
+    return allAssets.answer(of: state.listVersion) {
+      let places = directory.places.filter { directory.meant(by: directory[$0].symbol) == $0 }
+      return .list(of: places) { $0.write(assetOf: directory[$1].symbol, at: $1, in: state) }
     }
-    return .list(of: places) { $0.write(assetOf: directory[$1].symbol, at: $1, in: state) }
   }
 
   private func asset(_ arguments: Arguments) throws(Problem) -> Answer {

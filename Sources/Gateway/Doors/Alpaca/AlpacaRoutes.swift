@@ -6,6 +6,7 @@ import Reader
 
 struct AlpacaRoutes: Sendable {
   let market: MarketRoutes
+  let allAssets = KeptAnswer()
 
   var all: [Route] { bars + latest + reference }
 
