@@ -38,10 +38,59 @@ package struct DayBalance: Sendable, Hashable {
 /// What an account had when a trading day began.
 package struct AccountOpening: Sendable, Hashable {
   package var day: TradingDay
-  /// Oldest first.
   package var balances: [DayBalance]
   /// Of which a corporate action was booked on the day.
   package var booked: Set<Symbol>
+}
+
+/// What the database has of the price of a symbol.
+package struct StoredPrice: Sendable, Hashable {
+  /// Of the newest quote; without one of the newest minute.
+  package var day: TradingDay
+  /// Where memory has no price of that day: the day's reference price; without a quote the close of
+  /// the newest minute.
+  package var last: ExactDecimal?
+  /// The exchange's reference price of the day; without a quote the close before it.
+  package var previousClose: ExactDecimal?
+  /// As the day before ended.
+  package var yesterdayClose: ExactDecimal?
+}
+
+/// What an account has at one moment.
+package struct HeldAccount: Sendable {
+  /// Its own, and what its cash came from.
+  package var books: [Book: ExactDecimal] = [:]
+  /// By symbol.
+  package var holdings: [HoldingRecord] = []
+  package var opening: AccountOpening
+  /// Of all that is in `holdings` and `opening`.
+  package var prices: [Symbol: StoredPrice] = [:]
+
+  /// A row of `readHeld`.
+  fileprivate mutating func add(_ row: inout PostgresRow) throws(StoreError) {
+    guard let unit = LedgerUnit(text: try row.text()) else { throw row.malformed() }
+    for kind in [BookKind.available, .frozen, .sellable, .today, .world] {
+      books[Book(unit, kind)] = try row.numeric()
+    }
+    let day = try row.optionalDay()
+    let (balance, paidIn) = (try row.optionalNumeric(), try row.optionalNumeric())
+    if let day, let balance, let paidIn {
+      opening.balances.append(DayBalance(day: day, unit: unit, balance: balance, paidIn: paidIn))
+    }
+    guard let symbol = unit.symbol else { return }
+    prices[symbol] = StoredPrice(
+      day: try row.day(), last: try row.optionalNumeric(),
+      previousClose: try row.optionalNumeric(), yesterdayClose: try row.optionalNumeric())
+    let isActionBooked = try row.bool()
+    if isActionBooked { opening.booked.insert(symbol) }
+    guard let quantity = try row.optionalNumeric(), !quantity.isZero else { return }
+    holdings.append(
+      HoldingRecord(
+        symbol: symbol, quantity: quantity, bought: try row.numeric(), paid: try row.numeric(),
+        gainedToday: try row.numeric(), spentToday: try row.numeric(),
+        isActionBooked: isActionBooked,
+        triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric())))
+  }
 }
 
 /// Holdings of accounts, read from the ledger: every share that an account has came out of its
@@ -55,30 +104,64 @@ package struct HoldingTable: AppTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  private static let readHoldings = Statement(
-    name: "read_holdings",
+  /// Own units, one a row: what there is of it, what the day before ended with, what the market has
+  /// of it, and what was paid for it.
+  private static let readHeld = Statement(
+    name: "read_held",
     sql: """
+      with held as materialized (
+        select
+          b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in,
+          case when b.unit <> 'cash' then candled.instrument_id(b.unit) end as series
+        from (
+          select
+            unit,
+            coalesce(sum(balance) filter (where kind = 'available'), 0) as available,
+            coalesce(sum(balance) filter (where kind = 'frozen'), 0) as frozen,
+            coalesce(sum(balance) filter (where kind = 'sellable'), 0) as sellable,
+            coalesce(sum(balance) filter (where kind = 'today'), 0) as today,
+            coalesce(sum(balance) filter (where kind = 'world'), 0) as world
+          from book
+          where account_id = $1::bigint
+          group by unit
+        ) b
+        left join lateral (
+          \(opening(of: "b.unit"))
+        ) o on true
+        where b.unit = 'cash'
+          or b.frozen + b.sellable + b.today > 0
+          or o.balance > 0
+      ),
+      priced as materialized (
+        select
+          h.*, coalesce(q.trading_day, n.trading_day, $3::date) as day,
+          coalesce(q.previous_close, n.close) as last, q.previous_close
+        from held h
+        left join candled.feed_quotes q on q.instrument_id = h.series
+        left join lateral (
+          select trading_day, close
+          from candled.feed_candles
+          where q.instrument_id is null
+            and instrument_id = h.series
+            and timeframe = 1
+          order by opened_at desc
+          limit 1
+        ) n on true
+      )
       select
-        h.unit, sum(-e.amount),
-        coalesce(sum(-e.amount) filter (where o.side is distinct from 'sell'), 0),
-        coalesce(sum(
-          case when p.kind = 'reversal' then -f.amount else f.amount end
-        ) filter (where o.side = 'buy'), 0),
-        coalesce(sum(-e.amount) filter (where p.trading_day >= h.day), 0),
-        coalesce(sum(
-          case when (p.kind = 'reversal') = (o.side = 'buy') then -f.amount else f.amount end
-        ) filter (where p.trading_day >= h.day and f.amount is not null), 0) - action.income,
-        action.is_booked, t.low, t.high
-      from unnest($2::text[], $3::date[]) as h (unit, day)
-      cross join lateral (
-        select coalesce(max(posting_sequence), 0) as sequence
-        from entry
-        where account_id = $1::bigint
-          and unit = h.unit
-          and kind = 'market'
-          and balance_after = 0
-          and not \(LedgerTable.reversal(of: "entry", by: "posting_sequence"))
-      ) flat
+        h.unit, h.available, h.frozen, h.sellable, h.today, h.world, h.opened_on, h.opened_with,
+        h.paid_in, h.day, h.last, coalesce(h.previous_close, c.close), c.close, a.is_booked,
+        f.quantity, f.bought, f.paid, f.gained, f.spent - a.income, t.low, t.high
+      from priced h
+      left join lateral (
+        select close
+        from candled.feed_candles
+        where instrument_id = h.series
+          and timeframe = 240
+          and trading_day < h.day
+        order by opened_at desc
+        limit 1
+      ) c on true
       cross join lateral (
         select
           coalesce(bool_or(a.ex_day >= h.day or a.kind = 'bonus'), false) as is_booked,
@@ -92,40 +175,54 @@ package struct HoldingTable: AppTable {
         where a.symbol = h.unit
           and (a.ex_day >= h.day or b.trading_day >= h.day)
           and not \(LedgerTable.reversal(of: "b"))
-      ) action
-      join entry e on e.account_id = $1::bigint
-        and e.unit = h.unit
-        and e.kind = 'market'
-        and e.posting_sequence > flat.sequence
-      join posting p on p.account_id = e.account_id
-        and p.sequence = e.posting_sequence
-      left join paper_order o on o.id = p.order_id
-      left join fill f on f.account_id = e.account_id
-        and f.posting_sequence = coalesce(p.refers_to, p.sequence)
-      left join holding_trigger t on t.account_id = e.account_id
+      ) a
+      cross join lateral (
+        select
+          sum(-e.amount) as quantity,
+          coalesce(sum(-e.amount) filter (where o.side is distinct from 'sell'), 0) as bought,
+          coalesce(sum(
+            case when p.kind = 'reversal' then -f.amount else f.amount end
+          ) filter (where o.side = 'buy'), 0) as paid,
+          coalesce(sum(-e.amount) filter (where p.trading_day >= h.day), 0) as gained,
+          coalesce(sum(
+            case when (p.kind = 'reversal') = (o.side = 'buy') then -f.amount else f.amount end
+          ) filter (where p.trading_day >= h.day and f.amount is not null), 0) as spent
+        from entry e
+        join posting p on p.account_id = e.account_id
+          and p.sequence = e.posting_sequence
+        left join paper_order o on o.id = p.order_id
+        left join fill f on f.account_id = e.account_id
+          and f.posting_sequence = coalesce(p.refers_to, p.sequence)
+        where h.unit <> 'cash'
+          and e.account_id = $1::bigint
+          and e.unit = h.unit
+          and e.kind = 'market'
+          and e.posting_sequence > (
+            select coalesce(max(posting_sequence), 0)
+            from entry
+            where account_id = $1::bigint
+              and unit = h.unit
+              and kind = 'market'
+              and balance_after = 0
+              and not \(LedgerTable.reversal(of: "entry", by: "posting_sequence")))
+      ) f
+      left join holding_trigger t on t.account_id = $1::bigint
         and t.symbol = h.unit
-      group by h.unit, h.day, action.income, action.is_booked, t.low, t.high
-      having sum(e.amount) <> 0
       order by h.unit
       """)
 
-  /// What is held of these symbols.
-  /// - Parameter days: for each, which trading day is today.
-  package func holdings(
-    of account: Int64, days: [Symbol: TradingDay]
-  ) throws(AppStoreError) -> [HoldingRecord] {
-    if days.isEmpty { return [] }
-    let asked = days.sorted { $0.key < $1.key }
-    return try read(
-      Self.readHoldings,
-      with: [.int64(account), .texts(asked.map(\.key.description)), .days(asked.map(\.value))]
-    ) { (row) throws(StoreError) in
-      HoldingRecord(
-        symbol: try row.symbol(), quantity: try row.numeric(), bought: try row.numeric(),
-        paid: try row.numeric(), gainedToday: try row.numeric(), spentToday: try row.numeric(),
-        isActionBooked: try row.bool(),
-        triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric()))
+  /// What an account has, in one statement.
+  /// - Parameters:
+  ///   - day: what it had when this one began is its opening.
+  ///   - today: of instruments that the market has neither a quote nor a minute of.
+  package func held(
+    by account: Int64, on day: TradingDay, today: TradingDay
+  ) throws(AppStoreError) -> HeldAccount {
+    var held = HeldAccount(opening: AccountOpening(day: day, balances: [], booked: []))
+    _ = try read(Self.readHeld, with: [.int64(account), .day(day), .day(today)]) {
+      (row) throws(StoreError) in try held.add(&row)
     }
+    return held
   }
 
   private static let putTriggers = Statement(
@@ -154,6 +251,19 @@ package struct HoldingTable: AppTable {
 
   // MARK: Days
 
+  /// In SQL, what the account `$1` had of a unit when the day `$2` began.
+  private static func opening(of unit: String) -> String {
+    """
+    select trading_day, balance, paid_in
+    from day_balance
+    where account_id = $1::bigint
+      and unit = \(unit)
+      and trading_day < $2::date
+    order by trading_day desc
+    limit 1
+    """
+  }
+
   private static let readOpening = Statement(
     name: "read_opening_balances",
     sql: """
@@ -164,40 +274,12 @@ package struct HoldingTable: AppTable {
         where account_id = $1::bigint
       ) b
       cross join lateral (
-        select trading_day, balance, paid_in
-        from day_balance
-        where account_id = $1::bigint
-          and unit = b.unit
-          and trading_day < $2::date
-        order by trading_day desc
-        limit 1
+        \(opening(of: "b.unit"))
       ) d
       where d.balance <> 0
         or d.paid_in <> 0
       order by d.trading_day, b.unit
       """)
-
-  private static let readBooked = Statement(
-    name: "read_booked_actions",
-    sql: """
-      select distinct a.symbol
-      from posting b
-      join corporate_action a on a.id = b.corporate_action_id
-      where b.account_id = $1::bigint
-        and (a.ex_day >= $2::date or a.kind = 'bonus' and b.trading_day >= $2::date)
-        and not \(LedgerTable.reversal(of: "b"))
-      """)
-
-  package func opening(
-    of account: Int64, on day: TradingDay
-  ) throws(AppStoreError) -> AccountOpening {
-    let symbols = try read(Self.readBooked, with: [.int64(account), .day(day)]) {
-      (row) throws(StoreError) in try row.symbol()
-    }
-    return AccountOpening(
-      day: day, balances: try balances(Self.readOpening, of: account, on: [day]),
-      booked: Set(symbols))
-  }
 
   private static let readFirstDay = Statement(
     name: "read_first_day",

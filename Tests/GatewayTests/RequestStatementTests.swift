@@ -35,9 +35,13 @@ import Testing
   }
 
   @Test(
-    "a portfolio of several holdings takes as many statements as one of a single holding",
-    arguments: ["/v1/portfolio", "/v1/account", "/v1/portfolio/history", "/v2/positions"])
-  func portfolio(path: String) async throws {
+    "a portfolio takes two statements, one of the account; its history and lists a few",
+    arguments: [
+      ("/v1/portfolio", 2), ("/v1/account", 2), ("/v2/account", 2), ("/v2/positions", 2),
+      ("/v1/portfolio/history", 7), ("/v1/accounts", 1), ("/v1/watchlists", 1),
+      ("/v2/watchlists", 2),
+    ])
+  func portfolio(path: String, statements: Int) async throws {
     let fixture = try await TradingFixture()
     try await fixture.fund()
     func count() async throws -> Int {
@@ -47,10 +51,17 @@ import Testing
       let id = try await fixture.buy(100, limit: "10.01", symbol)
       try await fixture.broker.fill(id, quantity: 100, price: ExactDecimal(units: 1_001, scale: 2))
     }
+    func list(_ name: String) async throws {
+      let body = #"{"name":"\(name)","symbols":["sh600000","sh600001"]}"#
+      let made = try await fixture.ask(.post, "/v2/watchlists", body)
+      #expect(made.count("assets") == 2, "\(made)")
+      _ = try await fixture.ask(.post, "/v1/accounts", #"{"name":"\(name)","market":"A"}"#)
+    }
     try await hold("sh600000")
-    let single = try await count()
+    #expect(try await count() == statements)
     for symbol in ["sh600001", "sh600002"] { try await hold(symbol) }
-    #expect(try await count() == single)
+    for name in ["a", "b"] { try await list(name) }
+    #expect(try await count() == statements)
     #expect(try await fixture.ask(.get, "/v1/portfolio").count("stocks") == 3)
   }
 }

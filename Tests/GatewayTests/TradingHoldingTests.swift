@@ -84,6 +84,53 @@ import Testing
     #expect(try await shown() == [gain.description, before.description])
   }
 
+  @Test("a price is of its instrument's day, from the database where memory has none of that")
+  func prices() async throws {
+    let fixture = try await TradingFixture()
+    try await fixture.fund()
+    for symbol in ["sh600000", "sh600001"] {
+      let id = try await fixture.buy(100, limit: "10.01", symbol)
+      try await fixture.broker.fill(id, quantity: 100, price: Self.price)
+    }
+    // A day has begun for the first; the second has minutes alone.
+    let database = fixture.served.database
+    let minute = try database.value(
+      """
+      set search_path = candled;
+      insert into candle (
+        opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
+        open, high, low, close, volume)
+      select
+        day + time '09:30', day + time '15:00', now(), id, day, 240, 0, 1, price, price, price,
+        price, 100
+      from instrument
+      cross join (values (date '2026-07-03', 9.5), ('2026-07-06', 9.9)) d (day, price);
+      update quote set trading_day = '2026-07-07', previous_close = 12.34
+      where instrument_id = instrument_id('sh600000');
+      delete from quote where instrument_id = instrument_id('sh600001');
+      select close::text from candle
+      where instrument_id = instrument_id('sh600001') and timeframe = 1
+      order by opened_at desc limit 1
+      """)
+    let portfolio = try await fixture.ask(.get, "/v1/portfolio")
+    #expect(portfolio.text("stocks.0.currentPrice") == "12.34", "\(portfolio)")
+    #expect(portfolio.text("stocks.0.previousClose") == "12.34")
+    #expect(portfolio.text("stocks.0.yesterdayClose") == "9.9")
+    #expect(portfolio.text("stocks.0.exUnbooked") == "1")
+    #expect(portfolio.text("stocks.1.yesterdayClose") == "9.5")
+    let id = try #require(try await fixture.ask(.get, "/v1/account").text("account.id"))
+    let connection = try AppConnection(url: database.url, application: "test")
+    let held = try HoldingTable(connection).held(
+      by: try #require(Int64(id)), on: StoreSamples.day, today: StoreSamples.day)
+    let close = ExactDecimal(units: 95, scale: 1)
+    #expect(
+      held.prices[StoreSamples.symbol(1)]
+        == StoredPrice(
+          day: StoreSamples.day, last: try ExactDecimal(try #require(minute)),
+          previousClose: close, yesterdayClose: close))
+    #expect(held.holdings.map(\.gainedToday) == [.zero, ExactDecimal(100)])
+  }
+
   @Test("an account's cash, holdings and equity are of one moment")
   func oneMoment() async throws {
     let fixture = try await TradingFixture()

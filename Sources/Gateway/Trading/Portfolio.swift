@@ -200,94 +200,38 @@ extension TradingService {
     of account: PaperAccount, in state: MarketState
   ) async throws(Problem) -> AccountHoldings {
     if !state.isLoaded { throw .storeAway }
-    let id = account.id
-    var symbols = Self.symbols(
-      in: try await reading.run { (connection) throws(AppStoreError) in
-        try LedgerTable(connection).balances(of: [id])[id] ?? [:]
-      })
-    while true {
-      let prices = try await prices(of: symbols, state: state)
-      let days = prices.mapValues(\.day)
-      let today = state.quoteDay ?? self.today(of: account)
-      let (books, records, opening) = try await reading.run { (connection) throws(AppStoreError) in
-        try connection.inSnapshot { () throws(AppStoreError) in
-          let holdings = HoldingTable(connection)
-          return (
-            try LedgerTable(connection).balances(of: [id])[id] ?? [:],
-            try holdings.holdings(of: id, days: days), try holdings.opening(of: id, on: today)
-          )
-        }
-      }
-      let held = Self.symbols(in: books).union(opening.balances.compactMap(\.unit.symbol))
-      // What was bought meanwhile has no price yet.
-      guard held.isSubset(of: symbols) else {
-        symbols.formUnion(held)
-        continue
-      }
-      var account = account
-      account.available = books[Book(.cash, .available)] ?? .zero
-      account.frozen = books[Book(.cash, .frozen)] ?? .zero
-      return AccountHoldings(
-        account: account, books: books, records: records, opening: opening, prices: prices)
+    let (id, today) = (account.id, self.today(of: account))
+    let day = state.quoteDay ?? today
+    let held = try await reading.run { (connection) throws(AppStoreError) in
+      try HoldingTable(connection).held(by: id, on: day, today: today)
     }
-  }
-
-  private static func symbols(in books: [Book: ExactDecimal]) -> Set<Symbol> {
-    Set(
-      books.compactMap { book, balance -> Symbol? in
-        guard book.kind.isOwn, !balance.isZero, case .shares(let symbol) = book.unit else {
-          return nil
-        }
-        return symbol
-      })
-  }
-
-  /// The newest prices, and the close of the day before: of an instrument without a quote both from
-  /// its bars.
-  private func prices(
-    of symbols: Set<Symbol>, state: MarketState
-  ) async throws(Problem) -> [Symbol: HoldingPrice] {
-    if symbols.isEmpty { return [:] }
-    let now = state.clock(at: .now)
+    var account = account
+    account.available = held.books[Book(.cash, .available)] ?? .zero
+    account.frozen = held.books[Book(.cash, .frozen)] ?? .zero
     var prices: [Symbol: HoldingPrice] = [:]
-    var listed: [(series: SeriesRecord, hasQuote: Bool)] = []
-    for symbol in symbols {
-      guard let place = state.directory.meant(by: symbol) else {
-        prices[symbol] = HoldingPrice(day: MarketZone.shanghai.day(at: now), isStale: true)
-        continue
-      }
-      let series = state.directory[place]
-      let figures = state.figures(of: place)
-      let reference = figures?.previousClose
-      prices[symbol] = HoldingPrice(
-        day: figures?.tradingDay ?? series.zone.day(at: now), last: figures?.price ?? reference,
-        previousClose: reference,
-        isStale: state.lostAt != nil || state.stalled[series.sourceName] != nil)
-      listed.append((series, figures != nil))
+    for (symbol, stored) in held.prices {
+      prices[symbol] = Self.price(of: symbol, or: stored, in: state)
     }
-    let (quoted, series) = (prices, listed)
-    return try await query { (reader) throws(StoreError) in
-      var prices = quoted
-      let unquoted = series.filter { !$0.hasQuote }.map(\.series)
-      let bars = try reader.newest(unquoted.map { NewestCandles(of: $0.id, .minute1) })
-      for (series, bars) in zip(unquoted, bars) {
-        guard let bar = bars.last else { continue }
-        prices[series.symbol]?.last = bar.close
-        prices[series.symbol]?.day = bar.tradingDay
-      }
-      let days = try reader.newest(
-        series.map { one in
-          let begins = prices[one.series.symbol].map {
-            one.series.zone.moment(on: $0.day, secondOfDay: 0)
-          }
-          return NewestCandles(of: one.series.id, .day1, before: begins)
-        })
-      for (one, days) in zip(series, days) {
-        let close = days.last?.close
-        prices[one.series.symbol]?.yesterdayClose = close
-        if !one.hasQuote { prices[one.series.symbol]?.previousClose = close }
-      }
-      return prices
+    return AccountHoldings(
+      account: account, books: held.books, records: held.holdings, opening: held.opening,
+      prices: prices)
+  }
+
+  /// As memory has it.
+  /// - Parameter stored: where memory has none of its day.
+  private static func price(
+    of symbol: Symbol, or stored: StoredPrice, in state: MarketState
+  ) -> HoldingPrice {
+    var price = HoldingPrice(
+      day: stored.day, last: stored.last, previousClose: stored.previousClose,
+      yesterdayClose: stored.yesterdayClose, isStale: true)
+    guard let place = state.directory.meant(by: symbol) else { return price }
+    price.isStale =
+      state.lostAt != nil || state.stalled[state.directory[place].sourceName] != nil
+    if let figures = state.figures(of: place), figures.tradingDay == stored.day {
+      price.last = figures.price ?? figures.previousClose
+      price.previousClose = figures.previousClose
     }
+    return price
   }
 }
