@@ -13,7 +13,7 @@ struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
     footprintSection, querySection, analystSection, pythonSection, historySection,
-    gatewaySection, chartSection, brokerSection,
+    gatewaySection, requestsSection, chartSection, brokerSection,
   ]
 
   static func main() async {

@@ -78,11 +78,15 @@ enum BenchSocket {
     return rest
   }
 
-  static let upgradeRequest = Array(
-    """
-    GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r
-    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
-    """.utf8)
+  static func upgradeRequest(token: String? = nil) -> [UInt8] {
+    let credential = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    return Array(
+      """
+      GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r
+      \(credential)Sec-WebSocket-Version: 13\r
+      Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
+      """.utf8)
+  }
 
   /// A client's frame; its mask is zero, so the payload stands as it is.
   static func frame(_ text: String) -> [UInt8] {

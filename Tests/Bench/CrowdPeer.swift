@@ -40,7 +40,7 @@ enum CrowdPeer {
   ) throws {
     let sockets = try range.map { _ in
       let socket = try BenchSocket.connect(to: port)
-      try BenchSocket.send(BenchSocket.upgradeRequest, to: socket)
+      try BenchSocket.send(BenchSocket.upgradeRequest(), to: socket)
       return socket
     }
     for (follower, socket) in zip(range, sockets) {

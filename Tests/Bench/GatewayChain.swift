@@ -82,17 +82,19 @@ private struct ChainBench {
   }
 }
 
-private func startGateway(of day: SimulatedDay) throws -> ServerProcess {
+/// - Parameter limits: what clients may ask.
+func startGateway(
+  of day: SimulatedDay, limits: [String] = GatewayLimits.none
+) throws -> ServerProcess {
   let port = try LoopbackListener.freePort()
+  let settings = [
+    "gateway.listen=127.0.0.1:\(port)", "gateway.store_url=\(day.storeURL)",
+    "gateway.anonymous=true", "log.level=warning",
+  ]
   let gateway = try ServerProcess(
     program: try Machine.program("candled-gateway"),
-    arguments: [
-      "run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set",
-      "gateway.store_url=\(day.storeURL)", "--set", "gateway.anonymous=true", "--set",
-      "gateway.address_requests_per_second=0", "--set", "gateway.address_bytes_per_second=0",
-      "--set", "log.level=warning",
-    ], port: port)
-  let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    arguments: ["run"] + (settings + limits).flatMap { ["--set", $0] }, port: port)
+  let request = BenchRequest.get("/readyz")
   let deadline = MonotonicClock.seconds() + 30
   while (try? BenchRequest.answer(to: request, of: port)) == nil {
     guard MonotonicClock.seconds() < deadline else {
@@ -101,6 +103,14 @@ private func startGateway(of day: SimulatedDay) throws -> ServerProcess {
     usleep(20_000)
   }
   return gateway
+}
+
+enum GatewayLimits {
+  static let none = [
+    "gateway.user_requests_per_second=0", "gateway.address_requests_per_second=0",
+    "gateway.address_bytes_per_second=0",
+  ]
+  static let usual: [String] = []
 }
 
 /// Reads prices on a thread of its own and notes when each message was there.
@@ -115,7 +125,7 @@ private final class ChainFollower: Sendable {
 
   init(port: UInt16, symbols: [String]) throws {
     socket = try BenchSocket.connect(to: port)
-    try BenchSocket.send(BenchSocket.upgradeRequest, to: socket)
+    try BenchSocket.send(BenchSocket.upgradeRequest(), to: socket)
     let rest = try BenchSocket.upgrade(socket)
     let list = symbols.map { "\"\($0)\"" }.joined(separator: ",")
     let request = """
@@ -211,9 +221,7 @@ private func history(in day: SimulatedDay) throws {
     let symbol = symbols[abs(round) % symbols.count]
     let path = "/v1/stocks/\(symbol)/history?interval=1m&from=2026-07-03&to=2026-07-04"
     let began = milliseconds()
-    bytes = try BenchRequest.answer(
-      to: Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), on: socket
-    ).count
+    bytes = try BenchRequest.answer(to: BenchRequest.get(path), on: socket).count
     if round >= 0 { row.rounds.append(milliseconds() - began) }
   }
   report([row])
