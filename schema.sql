@@ -413,14 +413,27 @@ create table if not exists market_session (
   day date not null,
   opens timestamptz not null,
   closes timestamptz not null,
-  primary key (exchange, day),
-  constraint session_is_forward check (closes > opens)
+  grade smallint not null default 1,
+  known_from timestamptz not null default now(),
+  known_to timestamptz,
+  primary key (exchange, day, known_from),
+  constraint session_is_forward check (closes >= opens),
+  constraint grade_is_known check (grade between 1 and 2)
 );
-comment on table market_session is 'Trading sessions from the calendars of the markets.';
+create unique index if not exists market_session_now
+  on market_session (exchange, day)
+  where known_to is null;
+comment on table market_session is
+  'Trading sessions of the markets, as their calendars declare them or as they were observed.';
 comment on column market_session.exchange is 'See exchange_name().';
 comment on column market_session.day is 'The exchange''s date.';
-comment on column market_session.opens is 'The regular session is [opens, closes).';
+comment on column market_session.opens is
+  'The regular session is [opens, closes): none where a day that was known to trade does not.';
 comment on column market_session.closes is 'Earlier than usual on half days.';
+comment on column market_session.grade is '1: declared by a calendar; 2: observed.';
+comment on column market_session.known_from is 'When it became known, by the daemon''s clock.';
+comment on column market_session.known_to is
+  'When another reading of the day took its place; null while it stands.';
 
 create table if not exists instrument_list (
   id bigint generated always as identity primary key,
@@ -1239,7 +1252,8 @@ create unique index if not exists disagreement_open
   on disagreement (instrument_id, timeframe, opened_at, field)
   where resolved_at is null;
 comment on table disagreement is 'Values on which two sources, or two readings, disagree.';
-comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
+comment on column disagreement.field is
+  'volume, turnover, open, high, low or close; trades (1) or does not (0), of a day of the index.';
 comment on column disagreement.ours is 'The stored value; null if there is none.';
 comment on column disagreement.theirs is 'The value of the other source; null if there is none.';
 comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';
@@ -1758,7 +1772,11 @@ begin
         (trading_sessions.day + u.closes) at time zone place.zone as closes
       from unnest(place.opens, place.closes) with ordinality u (opens, closes, number)
     ) h
-    left join market_session c on c.exchange = place.calendar and c.day = trading_sessions.day
+    left join market_session c
+      on c.exchange = place.calendar
+      and c.day = trading_sessions.day
+      and c.known_to is null
+      and c.opens < c.closes
     where c.closes is null
       or h.number = 1
       or h.opens < c.closes
@@ -1841,7 +1859,8 @@ comment on function holds_minutes is
   'Whether so many minutes, none of them silent, are all that a bucket needs.';
 
 -- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
--- as missing: the bars cannot tell); without one it is over once its last trading weekday is known.
+-- as missing: the bars cannot tell); without one it is over once its last weekday is known that was
+-- not observed to be closed.
 create or replace function period_is_whole(
   place market, first_day date, last_day date, days bigint, last_known_day date
 )
@@ -1852,18 +1871,31 @@ begin
   if exists (
       select from market_session s where s.exchange = place.calendar and s.day <= first_day)
     and exists (
-      select from market_session s where s.exchange = place.calendar and s.day >= last_day)
+      select
+      from market_session s
+      where s.exchange = place.calendar
+        and s.day >= last_day
+        and s.grade = 1)
   then
     return days >= (
       select count(*)
       from market_session s
       where s.exchange = place.calendar
-        and s.day between first_day and last_day);
+        and s.day between first_day and last_day
+        and s.known_to is null
+        and s.opens < s.closes);
   end if;
   return last_known_day >= (
     select max(d.day)::date
     from generate_series(last_day - 6, last_day, interval '1 day') d (day)
-    where extract(isodow from d.day) = any (place.weekdays));
+    where extract(isodow from d.day) = any (place.weekdays)
+      and not exists (
+        select
+        from market_session s
+        where s.exchange = place.calendar
+          and s.day = d.day
+          and s.known_to is null
+          and s.opens = s.closes));
 end
 $function$;
 comment on function period_is_whole is

@@ -10,6 +10,7 @@ package struct ReferenceRows: Sendable {
   package var lists: [ListVerdict] = []
   package var instrumentMarks: [InstrumentMarks] = []
   package var sessions: [MarketSession] = []
+  package var contradictions: [DayContradiction] = []
   package var watermarks: [BarWatermark] = []
   package var serving: [ServingRow] = []
   /// The first day whose minutes their source still has: gaps of earlier ones are permanent. It
@@ -20,7 +21,25 @@ package struct ReferenceRows: Sendable {
 
   package var isEmpty: Bool {
     overview.isEmpty && health.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
-      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty && serving.isEmpty
+      && instrumentMarks.isEmpty && sessions.isEmpty && contradictions.isEmpty
+      && watermarks.isEmpty && serving.isEmpty
+  }
+}
+
+/// A day of which a calendar, or the operator, says otherwise than was observed.
+package struct DayContradiction: Sendable, Hashable {
+  package var day: TradingDay
+  /// What was observed.
+  package var trades: Bool
+  /// The instrument whose rows date all others, and the source of its series.
+  package var symbol: Symbol
+  package var source: Source
+
+  package init(day: TradingDay, trades: Bool, symbol: Symbol, source: Source) {
+    self.day = day
+    self.trades = trades
+    self.symbol = symbol
+    self.source = source
   }
 }
 

@@ -46,7 +46,9 @@ struct BarsWorker: SourceWorker {
   private enum Topic: Hashable { case bars, reference, listing }
 
   private static let calendarDaysBack = 10
-  private static let calendarDaysAhead = 30
+  private static let calendarDaysAhead = 400
+  /// A session may be withdrawn from one day to the next; names change seldom.
+  private static let calendarRefreshDays = 1
   private static let refreshDays = 7
   /// How many of the symbols that a list lacks are named.
   private static let missingNamedMax = 20
@@ -118,7 +120,7 @@ struct BarsWorker: SourceWorker {
   private mutating func askForSessions(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = day(at: now)
     guard definition is any SessionSource, today >= calendarDue else { return }
-    calendarDue = today.advanced(by: Self.refreshDays)
+    calendarDue = today.advanced(by: Self.calendarRefreshDays)
     let sessions = FeedQuery.sessions(
       from: today.advanced(by: -Self.calendarDaysBack),
       to: today.advanced(by: Self.calendarDaysAhead))

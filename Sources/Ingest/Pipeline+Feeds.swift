@@ -49,11 +49,10 @@ extension Pipeline {
       pending.commit.reference.factors.append(
         FactorBatch(unknownOf: feedRequest, source: entry.source))
     case .calendar(let days):
-      apply(days)
+      digest.days += apply(days, on: entry.receivedAt.shanghaiDay)
       digest.found.append(.calendar(calendar))
     case .sessions(let sessions):
-      recorded.sessions = sessions
-      pending.commit.reference.sessions += sessions
+      digest.days += apply(sessions, on: entry.receivedAt.newYorkDay)
     case .refused, .quotes: break
     }
     pending.counters.count(digest.dropped)
@@ -125,37 +124,102 @@ extension Pipeline {
 // MARK: - Days
 
 extension Pipeline {
-  private mutating func apply(_ days: [TradingDay]) {
-    if let longer = calendar.extended(by: days) { know(longer) }
+  private mutating func apply(_ days: [TradingDay], on today: TradingDay) -> [DayFinding] {
+    var longer = calendar
+    let declaration = longer.declare(days, on: today)
+    if declaration.isRefused { return onlyNew([.calendarRefused(.shanghai)]) }
+    know(longer)
+    pending.commit.reference.sessions += declaration.changed.map(session(on:))
+    let contradicted = onlyNew(declaration.contradicted.map { .contradicted($0) })
+    for case .contradicted(let day) in contradicted {
+      pending.contradict(day, of: stages[0].source, by: calendar)
+    }
+    return declaration.changed.map { day in
+      longer.isTradingDay(day) == true ? .added(day) : .withdrawn(day, of: .shanghai)
+    } + contradicted
+  }
+
+  /// What a file says, it says with each request.
+  private mutating func onlyNew(_ findings: [DayFinding]) -> [DayFinding] {
+    findings.filter { reportedDays.insert($0).inserted }
+  }
+
+  /// Takes in the American sessions of a stretch of days. Those that were known, are to come and
+  /// are not among them are withdrawn.
+  private mutating func apply(_ sessions: [MarketSession], on today: TradingDay) -> [DayFinding] {
+    guard let first = sessions.first?.day, let last = sessions.last?.day else { return [] }
+    let listed = Set(sessions.map(\.day))
+    let withdrawn = recorded.sessions.filter {
+      $0.day >= max(first, today) && $0.day <= last && !listed.contains($0.day)
+    }
+    guard withdrawn.count <= TradingCalendar.changedDaysMax else {
+      return onlyNew([.calendarRefused(.unitedStates)])
+    }
+    let gone = listed.union(withdrawn.map(\.day))
+    recorded.sessions = recorded.sessions.filter { !gone.contains($0.day) } + sessions
+    pending.commit.reference.sessions += sessions
+    pending.commit.reference.sessions += withdrawn.map { session in
+      MarketSession(
+        exchange: session.exchange, day: session.day, opens: session.opens, closes: session.opens)
+    }
+    return withdrawn.map { .withdrawn($0.day, of: .unitedStates) }
   }
 
   /// Takes in the days that a database knows. For a replay: the answer they came from is a year's,
   /// and the journal keeps a month.
   package mutating func know(stored sessions: [MarketSession]) {
     know(calendar.extended(byStored: sessions))
+    pending.commit.reference.sessions += sessions.filter {
+      $0.exchange == .shanghai && ($0.grade == .observed || !$0.trades)
+    }
   }
 
   private mutating func know(_ longer: TradingCalendar) {
     let known = calendar.lastDay
     calendar = longer
     guard known < longer.lastDay else { return }
-    pending.commit.reference.sessions += (known.advanced(by: 1)...longer.lastDay)
-      .filter { longer.status(of: $0) == .trading }.map(session(on:))
+    pending.commit.reference.sessions += (known.advanced(by: 1)...longer.lastDay).map(session(on:))
+      .filter(\.trades)
   }
 
   /// The sessions that show whether the weeks and months around a day are whole.
   func sessions(around day: TradingDay) -> [MarketSession] {
     (day.advanced(by: -Self.sessionDaysShown)...day.advanced(by: Self.sessionDaysShown))
-      .filter { calendar.status(of: $0) == .trading }.map(session(on:))
+      .map(session(on:)).filter { $0.trades && $0.grade != .supposed }
   }
 
   /// The longest month, and the rest of a week.
   private static let sessionDaysShown = 37
 
   private func session(on day: TradingDay) -> MarketSession {
-    MarketSession(
-      exchange: .shanghai, day: day,
-      opens: Timestamp(day: day, secondOfDay: Session.morningOpen),
-      closes: Timestamp(day: day, secondOfDay: Session.afternoonClose))
+    MarketSession(of: day, by: calendar)
+  }
+}
+
+extension MarketSession {
+  /// Of a day of Shanghai, by what was observed, or else by the exchange's calendar. One that was
+  /// declared, and observed to be so, stays declared.
+  init(of day: TradingDay, by calendar: TradingCalendar) {
+    var calendar = calendar
+    calendar.overrides = [:]
+    let (reading, declaration) = (
+      calendar.reading(of: day), calendar.exchangeDeclaration(of: day)
+    )
+    let opens = Timestamp(day: day, secondOfDay: Session.morningOpen)
+    let isAsDeclared = declaration.grade == .declared && declaration.trades == reading.trades
+    self.init(
+      exchange: .shanghai, day: day, opens: opens,
+      closes: reading.trades ? Timestamp(day: day, secondOfDay: Session.afternoonClose) : opens,
+      grade: isAsDeclared ? .declared : reading.grade)
+  }
+}
+
+extension PendingRows {
+  /// - Parameter calendar: that has what was observed.
+  mutating func contradict(_ day: TradingDay, of series: Source, by calendar: TradingCalendar) {
+    commit.reference.contradictions.append(
+      DayContradiction(
+        day: day, trades: calendar.reading(of: day).trades,
+        symbol: SourceRegistry.quotes(of: series).referenceSymbol, source: series))
   }
 }

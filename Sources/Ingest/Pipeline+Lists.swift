@@ -170,7 +170,7 @@ extension Pipeline {
     for known in stored.instruments.map(\.row) where known.source.hasBarsAlone {
       recorded.series.insert(InstrumentRow(barsOf: known.symbol, from: known.source))
     }
-    recorded.sessions = stored.sessions.filter { $0.exchange == .unitedStates }
+    recorded.sessions = stored.sessions.filter { $0.exchange == .unitedStates && $0.trades }
     calendar = calendar.extended(byStored: stored.sessions)
   }
 }

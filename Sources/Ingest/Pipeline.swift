@@ -20,6 +20,8 @@ package struct Pipeline {
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
   var recorded = RecordedBars()
+  /// What calendars were reported to say of days, which they say again and again.
+  var reportedDays: Set<DayFinding> = []
   /// The books of sources that this version does not know: kept as they are.
   var unknownStates: [(source: Source, bytes: [UInt8])] = []
   var pending = PendingRows()
@@ -75,7 +77,7 @@ package struct Pipeline {
   var rules: CandleRules { stages[0].book.rules }
 
   /// The mainland's trading days as far as known: the table's, or longer.
-  package internal(set) var calendar: TradingCalendar {
+  package var calendar: TradingCalendar {
     get { stages[0].book.calendar }
     set { stages[0].book.calendar = newValue }
   }
@@ -142,6 +144,8 @@ package struct Digest: Sendable {
   /// What came of rows that contradicted each other.
   package var disputes: [DisputeEvent] = []
   var silences: [SilenceMonitor.Change] = []
+  /// What was learnt of days.
+  var days: [DayFinding] = []
   /// Members that were left out of good rows.
   package var dropped: [DroppedMember] = []
 

@@ -46,17 +46,29 @@ public struct AdjustmentFactor: Sendable, Hashable {
   }
 }
 
-/// One regular session of a market: [opens, closes).
+/// The regular session of a day of a market: [opens, closes). It is empty where the market is
+/// closed on a day that was known to trade, or taken for one that does.
 public struct MarketSession: Sendable, Hashable {
   public var exchange: Exchange
   public var day: TradingDay
   public var opens: Timestamp
   public var closes: Timestamp
+  /// How it is known.
+  public var grade: CalendarReading.Grade
 
-  public init(exchange: Exchange, day: TradingDay, opens: Timestamp, closes: Timestamp) {
+  public init(
+    exchange: Exchange, day: TradingDay, opens: Timestamp, closes: Timestamp,
+    grade: CalendarReading.Grade = .declared
+  ) {
     self.exchange = exchange
     self.day = day
     self.opens = opens
     self.closes = closes
+    self.grade = grade
   }
+
+  public var trades: Bool { opens < closes }
+
+  /// What it says of its day.
+  public var reading: CalendarReading { CalendarReading(trades: trades, grade: grade) }
 }

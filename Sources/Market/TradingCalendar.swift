@@ -1,8 +1,9 @@
 /// The days the Shanghai exchange trades, 1990-12-19 to 2026-12-31; Shenzhen and Beijing keep them.
 ///
-/// Every weekday is a trading day but those in the table of closures, and no weekend ever is: a
-/// make-up workday is none for the exchanges. A date outside the table is unknown, never a guess,
-/// and `freshness(on:)` alarms before the table runs out.
+/// In the table every weekday is a trading day but the closures, and no weekend ever is: a make-up
+/// workday is none for the exchanges. What a calendar file declares beyond it or otherwise, and
+/// what was observed, is kept beside it (`TradingCalendar+Readings.swift`). Of any other date
+/// nothing is known, and `freshness(on:)` alarms before that begins.
 ///
 /// The closures are the weekdays absent from Sina's `klc_td_sh.txt` of 2026-09-10, which itself
 /// lacks the trading day 1992-05-04. With that day added its 8797 days equal, day for day, the XSHG
@@ -11,99 +12,40 @@
 
 public struct TradingCalendar: Sendable {
   public let firstDay: TradingDay
-  /// The last day the table answers for.
-  public let lastDay: TradingDay
-  private let closures: Set<TradingDay>
+  /// The last day that is declared.
+  public internal(set) var lastDay: TradingDay
   private let tradesOnWeekends: Bool
+  var closures: Set<TradingDay>
+  /// Days that a file declares otherwise than the table does.
+  var redeclared: [TradingDay: Bool] = [:]
+  /// Whether a day traded that somebody saw.
+  var observed: [TradingDay: Bool] = [:]
+  /// Days that the operator declares, over whatever the exchange's calendar says of them.
+  package var overrides: [TradingDay: Bool] = [:]
 
   public enum Status: Sendable, Hashable {
     case trading
     case closed
-    /// The table does not reach this day.
+    /// Nothing is known of this day.
     case unknown
   }
 
   public enum Freshness: Sendable, Hashable {
     case fresh
-    /// Time to ship the next year's closures: calendar days until the last one known.
+    /// Calendar days until the last one declared.
     case endsSoon(daysLeft: Int)
     case ended
   }
 
-  /// Next year's closures are out by late December; a month leaves time to ship them.
-  public static let alarmDaysLeftMax = 30
+  /// Next year's closures are out by late December.
+  public static let alarmDaysLeftMax = 45
 
   /// - Parameter closures: the weekdays without trading, by year, as `MMDD` or `MMDD-MMDD`.
   init(firstDay: TradingDay, lastDay: TradingDay, closures: KeyValuePairs<Int, String>) {
-    self.firstDay = firstDay
-    self.lastDay = lastDay
-    self.closures = Set(closures.flatMap { TradingCalendar.days(of: $0.value, in: $0.key) })
-    tradesOnWeekends = false
+    self.init(
+      firstDay: firstDay, lastDay: lastDay,
+      closures: Set(closures.flatMap { TradingCalendar.days(of: $0.value, in: $0.key) }))
   }
-
-  public func status(of day: TradingDay) -> Status {
-    guard firstDay <= day, day <= lastDay else { return .unknown }
-    return day.isWeekend && !tradesOnWeekends || closures.contains(day) ? .closed : .trading
-  }
-
-  /// Whether the exchange trades that day; nil where the table does not tell.
-  public func isTradingDay(_ day: TradingDay) -> Bool? {
-    switch status(of: day) {
-    case .trading: true
-    case .closed: false
-    case .unknown: nil
-    }
-  }
-
-  /// Whether to ask for what trades that day: it is a trading day, or a weekday that no table
-  /// reaches. The rows that come have dates of their own, and decide.
-  package func mayTrade(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
-
-  /// The first trading day behind `day`; nil where the table does not tell.
-  public func next(after day: TradingDay) -> TradingDay? { step(from: day, by: 1) }
-
-  /// The last trading day ahead of `day`; nil where the table does not tell.
-  public func previous(before day: TradingDay) -> TradingDay? { step(from: day, by: -1) }
-
-  private func step(from day: TradingDay, by direction: Int) -> TradingDay? {
-    var day = day.advanced(by: direction)
-    while status(of: day) == .closed { day = day.advanced(by: direction) }
-    return status(of: day) == .trading ? day : nil
-  }
-
-  /// This calendar, reaching as far as another source's list of trading days does; nil where there
-  /// is nothing to learn or nothing to trust: the list must agree with this table on the last year
-  /// both know but for a few days (a closure for a storm or a parade is announced late, and the
-  /// table keeps what it says), and name a plausible number of days for each year it adds.
-  /// - Parameter days: ascending.
-  public func extended(by days: [TradingDay]) -> TradingCalendar? {
-    let known = TradingDay.first(of: lastDay.civil.year)...lastDay
-    let disputed = Set(days.filter(known.contains)).symmetricDifference(
-      known.filter { status(of: $0) == .trading })
-    guard disputed.count <= Self.disputedDaysMax else { return nil }
-    let news = Set(days.filter { $0 > lastDay && !$0.isWeekend })
-    guard let last = news.max(),
-      let reach = TradingDay(year: last.civil.year, month: 12, day: 31)
-    else { return nil }
-    for year in lastDay.civil.year + 1...last.civil.year
-    where !Self.daysPerYear.contains(news.count { $0.civil.year == year }) { return nil }
-    let weekdays = (lastDay.advanced(by: 1)...reach).filter { !$0.isWeekend }
-    return TradingCalendar(
-      firstDay: firstDay, lastDay: reach,
-      closures: closures.union(weekdays.filter { !news.contains($0) }))
-  }
-
-  /// This calendar, with every weekday behind it taken for a trading day. To read by what others
-  /// say of those days, never to ask or to certify by.
-  public func supposingWeekdays(through day: TradingDay) -> TradingCalendar {
-    TradingCalendar(
-      firstDay: firstDay, lastDay: max(lastDay, day), closures: closures,
-      tradesOnWeekends: tradesOnWeekends)
-  }
-
-  /// 238 in 1999 to 251 in 1993, with room for another holiday.
-  private static let daysPerYear = 230...256
-  private static let disputedDaysMax = 10
 
   init(
     firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>,
@@ -113,6 +55,68 @@ public struct TradingCalendar: Sendable {
     self.lastDay = lastDay
     self.closures = closures
     self.tradesOnWeekends = tradesOnWeekends
+  }
+
+  /// What is known of a day. What was observed counts for more than what is declared.
+  public func reading(of day: TradingDay) -> CalendarReading {
+    observed[day].map { CalendarReading(trades: $0, grade: .observed) } ?? declaration(of: day)
+  }
+
+  /// What is known of a day, whatever was observed: declared or supposed.
+  public func declaration(of day: TradingDay) -> CalendarReading {
+    overrides[day].map { CalendarReading(trades: $0, grade: .declared) }
+      ?? exchangeDeclaration(of: day)
+  }
+
+  /// The same without what the operator declares: this much of it is stored.
+  package func exchangeDeclaration(of day: TradingDay) -> CalendarReading {
+    if let trades = redeclared[day] { return CalendarReading(trades: trades, grade: .declared) }
+    let isWeekday = !day.isWeekend || tradesOnWeekends
+    guard firstDay <= day, day <= lastDay else {
+      return CalendarReading(trades: isWeekday, grade: .supposed)
+    }
+    return CalendarReading(trades: isWeekday && !closures.contains(day), grade: .declared)
+  }
+
+  public func status(of day: TradingDay) -> Status {
+    let reading = reading(of: day)
+    return reading.grade == .supposed ? .unknown : reading.trades ? .trading : .closed
+  }
+
+  /// Whether the exchange trades that day; nil where nothing is known.
+  public func isTradingDay(_ day: TradingDay) -> Bool? {
+    let reading = reading(of: day)
+    return reading.grade == .supposed ? nil : reading.trades
+  }
+
+  /// Whether to ask for what trades that day: it is a trading day, or supposed to be one. The rows
+  /// that come have dates of their own, and decide.
+  package func mayTrade(_ day: TradingDay) -> Bool { reading(of: day).trades }
+
+  /// A weekday without trading, which an exchange may yet turn into a trading day. It never does
+  /// that with a weekend.
+  package func isClosedWeekday(_ day: TradingDay) -> Bool {
+    !day.isWeekend && status(of: day) == .closed
+  }
+
+  /// The first trading day behind `day`; nil where nothing is known.
+  public func next(after day: TradingDay) -> TradingDay? { step(from: day, by: 1) }
+
+  /// The last trading day ahead of `day`; nil where nothing is known.
+  public func previous(before day: TradingDay) -> TradingDay? { step(from: day, by: -1) }
+
+  private func step(from day: TradingDay, by direction: Int) -> TradingDay? {
+    var day = day.advanced(by: direction)
+    while status(of: day) == .closed { day = day.advanced(by: direction) }
+    return status(of: day) == .trading ? day : nil
+  }
+
+  /// This calendar, with every weekday behind it taken for a trading day. To read by what others
+  /// say of those days, never to ask or to certify by.
+  public func supposingWeekdays(through day: TradingDay) -> TradingCalendar {
+    var supposing = self
+    supposing.lastDay = max(lastDay, day)
+    return supposing
   }
 
   /// Whether the table still reaches far enough for a daemon that runs on `day`.

@@ -104,9 +104,13 @@ package struct BarsPlan: Sendable {
     for chunk in chunks.indices { chunks[chunk].symbols.removeAll { $0 == symbol } }
   }
 
-  /// The exchange's own calendar; days it does not cover trade from Monday to Friday.
+  /// The exchange's own calendar; days it does not cover trade from Monday to Friday. Of the days
+  /// from its first to its last those that it lacks are closed, whatever was known.
   package mutating func learn(_ sessions: [MarketSession]) {
-    for session in sessions { self.sessions[session.day] = session }
+    let days = sessions.map(\.day)
+    guard let first = days.min(), let last = days.max() else { return }
+    self.sessions = self.sessions.filter { $0.key < first || $0.key > last }
+    for session in sessions where session.trades { self.sessions[session.day] = session }
   }
 
   /// The last day the calendar covers.

@@ -33,7 +33,8 @@ extension PostgresRow {
 
   package mutating func marketSession() throws(StoreError) -> MarketSession {
     MarketSession(
-      exchange: try code(), day: try day(), opens: try timestamp(), closes: try timestamp())
+      exchange: try code(), day: try day(), opens: try timestamp(), closes: try timestamp(),
+      grade: try code())
   }
 
   /// The columns of `serving`.
@@ -53,12 +54,13 @@ extension PostgresRow {
 }
 
 extension MarketSession {
-  /// Of every market, by exchange and day.
+  /// What is known now of every market, by exchange and day.
   package static let readAll = Statement(
     name: "read_sessions",
     sql: """
-      select exchange, day, opens, closes
+      select exchange, day, opens, closes, grade
       from market_session
+      where known_to is null
       order by exchange, day
       """)
 }

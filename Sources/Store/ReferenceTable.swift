@@ -50,18 +50,6 @@ struct ReferenceTable: TableGroup {
     ],
     conflict: .refused, counter: \.reference, origin: { .init(source: $0.source) })
 
-  private static let sessions = RowTable<MarketSession>(
-    "session", name: "write_sessions", into: "market_session",
-    columns: [
-      .int16("exchange", role: .key) { $0.exchange.rawValue },
-      .day("day", role: .key) { $0.day },
-      .timestamp("opens") { $0.opens },
-      .timestamp("closes") { $0.closes },
-    ],
-    conflict: .replaced, counter: \.reference,
-    origin: { .init(source: .live, day: $0.day) },
-    identity: { "\($0.exchange.rawValue) \($0.day)" })
-
   private static let keyUsage = RowTable<KeyUsage>(
     "key usage", name: "write_key_usage", into: "api_key_usage",
     columns: [
@@ -120,7 +108,8 @@ struct ReferenceTable: TableGroup {
       context.strategy.isolatesRows ? rows.factors.flatMap(\.byInstrument) : rows.factors
     try session.write(factors, in: &context, rowDescription: \.rowDescription, by: replace)
     try write(rows.lists, to: Self.lists, in: &context)
-    try write(rows.sessions, to: Self.sessions, in: &context)
+    try session.write(rows.sessions, in: &context, rowDescription: \.rowDescription, by: replace)
+    for contradiction in rows.contradictions { try record(contradiction, in: &context) }
     try write(rows.keyUsage, to: Self.keyUsage, in: &context)
     try write(rows.watermarks, to: Self.watermarks, in: &context)
     try write(rows.serving, to: Self.serving, in: &context)

@@ -124,6 +124,12 @@ extension FactorBatch {
   }
 }
 
+extension MarketSession {
+  var rowDescription: RefusedRow.RowDescription {
+    RefusedRow.RowDescription("session", of: self, from: .init(source: .live, day: day))
+  }
+}
+
 extension InstrumentMarks {
   var rowDescription: RefusedRow.RowDescription {
     RefusedRow.RowDescription("marks", of: self, from: .init(source: source, symbol: "\(symbol)"))

@@ -294,6 +294,16 @@ import Testing
     #expect(recent.alarms.count <= 2 && !recent.alarms.isEmpty)
   }
 
+  @Test func `asks for the sessions of 400 days once a day`() throws {
+    var driver = try Self.driver(at: try newYork("2026-07-08", 11), instead: Self.withoutBars)
+    driver.send(.started)
+    driver.run(until: try newYork("2026-07-10", 12))
+    let asked = driver.feedRequests.compactMap { request -> [TradingDay]? in
+      if case .sessions(let from, let to) = request.query { [from, to] } else { nil }
+    }
+    #expect(asked.count == 3 && asked.allSatisfy { $0[0].distance(to: $0[1]) == 410 })
+  }
+
   @Test func `an empty calendar keeps no bars waiting, and is requested the next day`() throws {
     let start = try newYork("2026-07-08", 11)
     var driver = try Self.driver(at: start) { request, now in

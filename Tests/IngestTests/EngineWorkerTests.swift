@@ -328,9 +328,10 @@ import Transport
     let first = try #require(CalendarFile.nextYear.first)
     let start = Timestamp(day: first, secondOfDay: 20 * 3_600)
     let run = try WorkerRun(world, [history.symbols[0]], from: start, to: start)
-    let days = CalendarFile.days + CalendarFile.nextYear
+    var calendar = TradingCalendar.shanghai
+    _ = calendar.declare(CalendarFile.days + CalendarFile.nextYear, on: first)
     let engine = try run.engine(MemorySink())
-    await engine.learn(try #require(TradingCalendar.shanghai.extended(by: days)))
+    await engine.learn(calendar)
     let request = FeedRequest.sinaKline(history.symbols[0], .day1, bars: 1)
     let workerResponse = await engine.responseWhileJournalOnly(
       .response(

@@ -15,6 +15,9 @@ import Testing
     let later = TradingDay.first(of: 9999).advanced(by: 400)
     #expect(HistoryPeriod.yearToDate.begins(endingWith: later) == later)
     let days = (0..<240).map { later.advanced(by: $0) }
-    #expect(TradingCalendar.shanghai.extended(by: days) == nil)
+    var calendar = TradingCalendar.shanghai
+    let declaration = calendar.declare(days, on: later)
+    #expect(declaration == DayDeclaration())
+    #expect(calendar.lastDay == TradingCalendar.shanghai.lastDay)
   }
 }

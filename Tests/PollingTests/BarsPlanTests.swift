@@ -78,6 +78,22 @@ import Testing
     #expect(tuesday.allSatisfy { $0.from < moment(1, 0, 0) })
   }
 
+  @Test func `a session that its calendar withdraws is none any more`() throws {
+    var plan = try plan()
+    let sessions = (0..<5).map { monday.advanced(by: $0) }.map { day in
+      MarketSession(
+        exchange: .unitedStates, day: day,
+        opens: Timestamp(day: day, newYorkSecondOfDay: 34_200),
+        closes: Timestamp(day: day, newYorkSecondOfDay: 57_600))
+    }
+    plan.learn(sessions)
+    plan.learn(sessions.filter { $0.day != monday.advanced(by: 1) })
+    for window in plan.due(at: moment(0, 20, 6)) { plan.completed(window) }
+    #expect(plan.due(at: moment(1, 10, 0, 5)).allSatisfy { $0.from < moment(1, 0, 0) })
+    plan.learn([])
+    #expect(plan.knownThrough == monday.advanced(by: 4))
+  }
+
   private func completeAll(_ plan: inout BarsPlan, at now: Timestamp) {
     for window in plan.due(at: now) { plan.completed(window) }
   }

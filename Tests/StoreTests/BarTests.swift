@@ -227,4 +227,30 @@ import Testing
     commit.reference.lists = []
     #expect(try await writer.commit(commit).seq == nil)
   }
+
+  @Test func `another reading of a day takes the place of the one before, and both stay`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var reading = MarketSession(
+      exchange: .shanghai, day: StoreSamples.day, opens: StoreSamples.start,
+      closes: StoreSamples.start.adding(seconds: 3600))
+    for (position, grade) in [(1, CalendarReading.Grade.declared), (2, .observed), (3, .observed)] {
+      var commit = self.commit(Int64(position))
+      reading.closes = grade == .observed ? reading.opens : reading.closes
+      reading.grade = grade
+      commit.reference.sessions = [reading]
+      #expect(try await writer.commit(commit).reference == (position == 3 ? 0 : 1))
+    }
+    #expect(try await freshWriter(database).load().sessions == [reading])
+    #expect(!reading.trades && reading.reading.grade == .observed)
+    #expect(
+      try database.execute(
+        """
+        select grade, opens < closes, known_to - known_from
+        from candled.market_session
+        order by known_from
+        """) == [["1", "t", "00:01:00"], ["2", "f", nil]])
+  }
 }

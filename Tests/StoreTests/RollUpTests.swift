@@ -264,6 +264,15 @@ private struct Bucket {
     }
     // Without a calendar a week is over once its Friday, or a later day, is known.
     #expect(try partial() == [false, true])
+    // Nor does it wait for days that were observed to be closed.
+    for day in ["2026-10-01", "2026-10-02"] {
+      try store.database.execute(
+        """
+        insert into candled.market_session
+        values (1, '\(day)', '\(day) 09:30+08', '\(day) 09:30+08', 2)
+        """)
+    }
+    #expect(try partial() == [false, false])
     // With one: 09-25 and 10-01 to 10-07 are holidays, so both are all there.
     let sessions = try Self.days(["2026-09-18"] + Self.september + ["2026-10-08"], &samples)
     for day in sessions.map(\.tradingDay) {

@@ -71,9 +71,8 @@ package struct RecentSessions: Sendable {
   }
 
   private static func calendar(with learnt: [TradingDay]) -> TradingCalendar {
-    let table = TradingCalendar.shanghai
-    let known = (TradingDay.first(of: table.lastDay.civil.year)...table.lastDay)
-      .filter { table.isTradingDay($0) == true }
-    return table.extended(by: known + learnt) ?? table
+    var calendar = TradingCalendar.shanghai
+    _ = calendar.declare(learnt, on: calendar.lastDay)
+    return calendar
   }
 }
