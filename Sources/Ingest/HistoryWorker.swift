@@ -44,9 +44,13 @@ struct HistoryWorker: SourceWorker {
 
   /// The pause for the commit that stores a check, and at least that from one look to the next.
   private static let repairPauseSeconds: Int64 = 600
-  /// When, on days that lack next year's, the calendar is asked for.
+  /// When the calendar is asked for once a day, and from when on a supposed day.
   private static let calendarSecondOfDay = 8 * 3_600
-  /// How often on a weekday that it does not contain.
+  /// From 1 November on the next year is asked for each day, from 20 December on each hour.
+  private static let calendarDaysLeftMax = 60
+  private static let calendarDaysLeftHourly = 11
+  private static let calendarHourSeconds: Int64 = 3_600
+  /// How often on a supposed day.
   static let calendarPauseSeconds: Int64 = 300
 
   /// - Parameters:
@@ -306,36 +310,45 @@ extension HistoryWorker {
   }
 
   /// Next year's days appear between late December and the first days of January. They are asked
-  /// for once a day until they do, and every five minutes on a weekday that is not known: it is
-  /// recorded like a trading day, and may be none. A calendar that has ended certifies no day any
-  /// more, so the plan wakes itself.
+  /// for until they are there, ever more often, and most on a supposed day: it is recorded like a
+  /// trading day, and may be none. A calendar that has ended certifies no day any more, so the plan
+  /// wakes itself.
   private mutating func askForCalendar(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
-    guard definition.hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
-    let isSupposed = calendar.status(of: today) == .unknown && calendar.mayTrade(today)
-    if isSupposed, calendarRequest.missedOn != today {
+    guard definition.hasTradingDays,
+      today.distance(to: calendar.lastDay) <= Self.calendarDaysLeftMax
+    else { return }
+    if isSupposed(today), calendarRequest.missedOn != today {
       calendarRequest.missedOn = today
       actions.append(
         .alarm(
           "the trading calendar ended on \(calendar.lastDay): \(today) is recorded as a trading "
             + "day, and the calendar is requested every five minutes"))
     }
-    let due = calendarRequest.at.map { calendarDue(after: $0, isSupposed: isSupposed) } ?? now
+    let due = calendarRequest.at.map { calendarDue(after: $0, on: today) } ?? now
     guard due <= now || calendarRequest.at.map({ $0 > now }) ?? true else {
       calendarWake = due
       return
     }
     calendarRequest.at = now
-    calendarWake = calendarDue(after: now, isSupposed: isSupposed)
+    calendarWake = calendarDue(after: now, on: today)
     enqueue([.tradingDays], priority: Priority.calendar, at: now, into: &actions)
   }
 
-  private func calendarDue(after asked: Timestamp, isSupposed: Bool) -> Timestamp {
-    let day = asked.shanghaiDay
+  /// No calendar has said anything of it, whatever was observed.
+  private func isSupposed(_ day: TradingDay) -> Bool {
+    let declaration = calendar.declaration(of: day)
+    return declaration.grade == .supposed && declaration.trades
+  }
+
+  private func calendarDue(after asked: Timestamp, on today: TradingDay) -> Timestamp {
     let morning = { Timestamp(day: $0, secondOfDay: Self.calendarSecondOfDay) }
-    return isSupposed
-      ? max(asked.adding(seconds: Self.calendarPauseSeconds), morning(day))
-      : morning(day.advanced(by: 1))
+    if isSupposed(today) {
+      return max(asked.adding(seconds: Self.calendarPauseSeconds), morning(today))
+    }
+    return today.distance(to: calendar.lastDay) <= Self.calendarDaysLeftHourly
+      ? asked.adding(seconds: Self.calendarHourSeconds)
+      : morning(asked.shanghaiDay.advanced(by: 1))
   }
 }

@@ -308,7 +308,7 @@ import Testing
 
   // MARK: - Calendar
 
-  @Test func `asks for next year's days once a day until they are there, then keeps them`() throws {
+  @Test func `asks for next year's days each hour until they are there, then keeps them`() throws {
     let published = try shanghai("2026-12-23", 7)
     var driver = WorkerDriver(
       Self.worker(), at: try shanghai("2026-12-20", 9)
@@ -318,13 +318,36 @@ import Testing
     driver.send(.started)
     driver.run(until: try shanghai("2026-12-26", 9))
     let days = driver.times(of: .sinaCalendar).map { $0.shanghaiDay.description }
-    #expect(days == ["2026-12-20", "2026-12-21", "2026-12-22", "2026-12-23"])
+    let counts = Dictionary(grouping: days) { $0 }.mapValues(\.count)
+    #expect(counts == ["2026-12-20": 15, "2026-12-21": 24, "2026-12-22": 24, "2026-12-23": 8])
     let monday = try #require(TradingDay("2027-01-04"))
     let calendar = try #require(driver.worker as? HistoryWorker).calendar
     #expect(calendar.isTradingDay(monday) == true)
     let restarted = try Pipeline(stored: driver.stored)
     #expect(restarted.calendar.isTradingDay(monday) == true)
     #expect(restarted.calendar.lastDay == calendar.lastDay)
+  }
+
+  @Test func `asks once a day from 1 November, and goes on where half a year came`() throws {
+    let half = CalendarFile.nextYear.filter { $0.description < "2027-07-01" }
+    var driver = WorkerDriver(Self.worker(), at: try shanghai("2026-10-30", 16)) { _, now in
+      .text(CalendarFile.file(CalendarFile.days + (now.shanghaiDay.civil.year > 2026 ? half : [])))
+    }
+    driver.send(.started)
+    driver.send(.certified)
+    #expect(driver.feedRequests.isEmpty)
+    driver.run(until: try shanghai("2026-11-02", 16))
+    driver.send(.certified)
+    driver.run(until: try shanghai("2026-11-05", 7))
+    let wanted = try [("02", 16), ("03", 8), ("04", 8)].map { day, hour in
+      try shanghai("2026-11-\(day)", hour)
+    }
+    #expect(driver.times(of: .sinaCalendar) == wanted)
+    driver.run(until: try shanghai("2027-05-05", 7))
+    let calendar = try #require(driver.worker as? HistoryWorker).calendar
+    #expect(calendar.lastDay.description == "2027-06-30")
+    driver.send(.certified)
+    #expect(driver.times(of: .sinaCalendar).last == driver.now)
   }
 
   @Test func `asks every five minutes of a weekday that no calendar knows, until it is there`()
@@ -341,8 +364,8 @@ import Testing
     driver.run(until: try shanghai("2027-01-08", 9))
     let times = driver.times(of: .sinaCalendar)
     let byDay = Dictionary(grouping: times) { $0.shanghaiDay.description }
-    // The weekend is asked of once a day.
-    #expect(byDay["2027-01-02"]?.count == 1 && byDay["2027-01-03"]?.count == 1)
+    // The weekend is asked of each hour.
+    #expect(byDay["2027-01-02"]?.count == 24 && byDay["2027-01-03"]?.count == 24)
     let monday = try #require(byDay["2027-01-04"])
     #expect(monday.count == 16 * 12)
     #expect(try monday.first.map { $0 >= (try shanghai("2027-01-04", 8)) } == true)
