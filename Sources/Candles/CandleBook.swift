@@ -10,7 +10,7 @@ package struct CandleBook: Sendable {
   package let rules: CandleRules
   /// The name of the source whose quotes are booked, for events.
   package var sourceName: String
-  /// May reach further than at the beginning, never say otherwise of a day.
+  /// What is known of a day may change until rows of it are booked.
   package var calendar: TradingCalendar {
     didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }
   }

@@ -27,6 +27,10 @@ extension Engine {
     report.keys = keys(at: now)
     report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
+    let today = now.shanghaiDay
+    if pipeline.calendar.declaration(of: today).trades {
+      report.calendar.dateKept = pipeline.stages[0].dayWatch.dateKept(on: today)
+    }
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
     return report
   }

@@ -32,12 +32,21 @@ package struct EngineReport: Sendable {
   /// The source of the first market's live quotes that serves; nil where none are requested.
   package var quotes: SourceReport? { sources.first { $0.isQuotes && !$0.isStandby } }
 
-  /// What is done on a weekday that the mainland's calendar does not contain; nil on others.
+  /// What is done on a weekday that the mainland's calendar does not contain, or that is closed
+  /// against it; nil on others.
   package var calendarNotice: String? {
-    guard calendar.daysLeft < 0, symbols > 0, !now.shanghaiDay.isWeekend else { return nil }
+    if let kept = calendar.dateKept {
+      return "closed, which no calendar said: every source keeps rows of \(kept)"
+    }
+    guard isDaySupposed else { return nil }
     let ended = now.shanghaiDay.advanced(by: calendar.daysLeft)
     return "waiting for the trading calendar, which ended on \(ended): today is recorded as a "
       + "trading day"
+  }
+
+  /// Whether today is a weekday that the mainland's calendar does not contain.
+  package var isDaySupposed: Bool {
+    calendar.daysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
   }
 
   /// What is on its way from the journal to the store.
@@ -64,6 +73,8 @@ package struct EngineReport: Sendable {
     package var daysLeft = 0
     /// When they next open; nil where the calendar does not reach so far.
     package var nextSession: Timestamp?
+    /// The earlier date that every source keeps on a day that was to trade; nil on others.
+    package var dateKept: TradingDay?
   }
 
   package struct Snapshot: Sendable {

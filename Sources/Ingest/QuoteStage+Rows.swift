@@ -22,18 +22,20 @@ extension QuoteStage {
       let watermark = quoteBatch.newestStamp(
         receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
       response.digest.newestAt = watermark
+      if let watermark { watchDay(watermark, in: &response, into: &rows) }
       if group == QuotesQuery.probeGroup { return response.digest }
       noteSource(of: entry, into: &rows)
       let membership = membership(of: response.bookGroup, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
-      takeQuotes(membership, watermark: watermark, in: &response, into: &rows)
+      let proven = [watermark, dayWatch.provenThrough(entry.receivedAt)].compactMap { $0 }.max()
+      takeQuotes(membership, watermark: proven, in: &response, into: &rows)
       for row in quoteBatch.refused { rows.reject(row, in: &response) }
       response.digest.dropped = quoteBatch.dropped
       rows.counters.count(quoteBatch.dropped)
       for symbol in quoteBatch.unknown { rows.reject(.unknown(symbol), in: &response) }
       takeOverview(into: &rows)
       countMissing(membership, in: &response, into: &rows)
-      response.digest.found = response.exRights.events
+      response.digest.found += response.exRights.events
       if !quoteBatch.unknown.isEmpty {
         response.digest.found.append(.unknownSymbols(quoteBatch.unknown))
       }

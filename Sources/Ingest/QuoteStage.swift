@@ -24,6 +24,8 @@ struct QuoteStage {
   var overview: [Symbol: OverviewQuote] = [:]
   /// Instruments without rows that count.
   var silence = SilenceMonitor()
+  /// Whether today trades.
+  var dayWatch: DayWatch
   /// Whose row, and whose name, is to be written.
   var touched = IndexSet()
   var renamed = IndexSet()
@@ -36,6 +38,7 @@ struct QuoteStage {
     }
     self.source = source
     serving = ServingRow(series: source, since: Timestamp(microseconds: 0), source: source)
+    dayWatch = DayWatch(hours)
     book = CandleBook(
       rules: rules, hours: hours, source: source,
       calendar: market.tradingDays == .everyDay ? .everyDay : calendar, sourceName: source.name)

@@ -33,7 +33,10 @@ package struct QuotesConfiguration: Sendable {
 
   func schedule(_ calendar: TradingCalendar) -> PollSchedule {
     var schedule = schedule
-    if source.hasListedDays { schedule.isTradingDay = calendar.mayTrade }
+    if source.hasListedDays {
+      schedule.isTradingDay = calendar.mayTrade
+      schedule.isWatched = calendar.isClosedWeekday
+    }
     return schedule
   }
 
@@ -82,8 +85,7 @@ struct QuotesWorker: SourceWorker {
     case .stopping: return perform(poller.received(.stopping, at: now), at: now)
     case .found(.universe(let universe)): return follow(universe, at: now)
     case .found(.calendar(let calendar)):
-      if source.hasListedDays { poller.follow(calendar) }
-      return []
+      return source.hasListedDays ? perform(poller.follow(calendar, at: now), at: now) : []
     case .found, .certified, .repairsFound: return []
     }
   }

@@ -1,6 +1,7 @@
 // Which of the live sources of one series serves, and which are probed.
 //
-//   serving ──refused, silent, standing still──▶ the next in order that does not refuse serves
+//   serving ──refused, silent──▶ the next in order that does not refuse serves
+//   serving ──standing still──▶ one serves of which a probe has shown a newer stamp
 //   earlier ──probed every 30 s, sound for 5 min──▶ serves again
 //
 // Sans-IO: what became of requests goes in, a change of the serving source comes out; the poller of
@@ -10,8 +11,9 @@
 // Each batch counts for itself: the serving source is silent once half of those it is asked for
 // have had no good answer for so long.
 //
-// Where none does better, whichever it is, the trouble is the exchange's or the network's: after
-// one round of all sources nothing changes for five minutes, unless a probe shows one that works.
+// Where all stand still it is the exchange that does, or it is closed: nothing changes. Where none
+// does better otherwise, the trouble is the network's: after one round of all sources nothing
+// changes for five minutes, unless a probe shows one that works.
 import Market
 
 /// The state machine of the live sources of one series.
@@ -86,16 +88,11 @@ package struct Failover: Sendable {
   private var beganAt: Timestamp
   private var accounts: [Source: Account] = [:]
   private var round: Round?
-  /// The rounds since a stamp moved of which no source was better, for all stood still.
-  private var roundsInVain: Int64 = 0
   private var clock: SteadyClock
 
   static let soundSeconds: Int64 = 300
   /// Who served longer ago than this before a restart need not do so again.
   package static let holdSeconds: Int64 = 300
-  /// The rounds after which an exchange that is shut is gone round once in 80 minutes. A probe with
-  /// a newer stamp ends the wait.
-  private static let roundsInVainMax: Int64 = 4
   /// Four probes; after a longer pause soundness is shown anew.
   static let probesApartSecondsMax: Int64 = 120
 
@@ -119,7 +116,7 @@ package struct Failover: Sendable {
     guard let place = sources.firstIndex(of: source) else { return .resting }
     let isEarlier = sources[..<place].contains(serving) == false
     let isUnwell = accounts[source]?.isUnwell ?? false
-    return isEarlier || isUnwell || trouble != nil ? .probed : .resting
+    return isEarlier || isUnwell || trouble != nil || isPausing ? .probed : .resting
   }
 
   /// When `woke` is due, on the wall clock; nil where only answers can change anything.
@@ -209,7 +206,6 @@ extension Failover {
     var account = accounts[source] ?? Account()
     if source == serving { account.batches.answered(batch, at: steady) }
     let isAdvancing = through.map { $0 > account.through ?? Timestamp(microseconds: .min) } ?? false
-    if isAdvancing { roundsInVain = 0 }
     if source == serving {
       if through == nil || isAdvancing { account.stillSince = nil }
       if isInSession, through != nil, account.stillSince == nil { account.stillSince = steady }
@@ -258,6 +254,17 @@ extension Failover {
     accounts[serving]?.batches.silentAt(milliseconds: milliseconds, beganAt: beganAt)
   }
 
+  /// The serving source has stood still for half the time: by the end of it a probe must have shown
+  /// what the others have.
+  private var isPausing: Bool { hasStoodStill(milliseconds: milliseconds / 2) }
+
+  private func hasStoodStill(milliseconds: Int64) -> Bool {
+    guard let account = accounts[serving], let stillSince = account.stillSince,
+      let answeredAt = account.answeredAt
+    else { return false }
+    return answeredAt >= stillSince.adding(milliseconds: milliseconds)
+  }
+
   /// What is wrong with the serving source.
   private var trouble: Reason? {
     guard let account = accounts[serving] else { return nil }
@@ -269,8 +276,8 @@ extension Failover {
         seconds: steady.microseconds(since: since) / 1_000_000, batches: batches,
         of: account.batches.count)
     }
-    guard let stillSince = account.stillSince, let answeredAt = account.answeredAt,
-      answeredAt >= stillSince.adding(milliseconds: milliseconds)
+    guard hasStoodStill(milliseconds: milliseconds), let stillSince = account.stillSince,
+      let answeredAt = account.answeredAt
     else { return nil }
     return .standingStill(seconds: answeredAt.microseconds(since: stillSince) / 1_000_000)
   }
@@ -291,7 +298,7 @@ extension Failover {
   private mutating func leaveFailing(at now: Timestamp) -> Change? {
     guard sources.count > 1, let trouble else { return nil }
     if let proven = proven(for: trouble) { return change(to: proven, because: trouble, at: now) }
-    if case .refused = trouble { return nil }
+    guard case .silent = trouble else { return nil }
     if let heldUntil = round?.heldUntil {
       if steady < heldUntil { return nil }
       round = nil
@@ -305,11 +312,7 @@ extension Failover {
     if let next = open.first(where: { round.tried[$0] == nil }) {
       return change(to: next, because: trouble, at: now)
     }
-    let heldUntil = steady.adding(seconds: Self.holdSeconds << roundsInVain)
-    self.round?.heldUntil = heldUntil
-    if case .standingStill = trouble {
-      roundsInVain = min(roundsInVain + 1, Self.roundsInVainMax)
-    }
+    self.round?.heldUntil = steady.adding(seconds: Self.holdSeconds)
     let candidates = sources.filter { $0 == serving || open.contains($0) }
     let best = candidates.first { round.tried[$0] == true } ?? candidates.first
     return best.flatMap { $0 == serving ? nil : change(to: $0, because: .noneBetter, at: now) }

@@ -31,6 +31,8 @@ package struct PollSchedule: Sendable {
   let phaseMillisecondsMax: Int
   /// Which days are asked for: those that a calendar does not know are, where they may trade.
   package var isTradingDay: @Sendable (TradingDay) -> Bool
+  /// Of the others, those of which one batch a minute is asked: should they trade, it shows.
+  package var isWatched: @Sendable (TradingDay) -> Bool = { _ in false }
 
   package static let phaseMillisecondsDefault = 1_200
   package static let spreadMillisecondsDefault = 300
@@ -86,7 +88,7 @@ package struct PollSchedule: Sendable {
     guard !windows.isEmpty else { return nil }
     let first = zone.day(at: moment.adding(milliseconds: -Int64(phaseMilliseconds)))
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
-      if isTradingDay(day), let slot = firstSlot(of: day, after: moment) { return slot }
+      if let slot = firstSlot(of: day, after: moment) { return slot }
     }
     return nil
   }
@@ -95,9 +97,8 @@ package struct PollSchedule: Sendable {
   package func slot(at moment: Timestamp) -> PollSlot? {
     let asked = moment.adding(milliseconds: -Int64(phaseMilliseconds))
     let day = zone.day(at: asked)
-    guard isTradingDay(day) else { return nil }
     let second = Int(asked.microseconds(since: zone.moment(on: day, secondOfDay: 0)) / 1_000_000)
-    let slots = windows.compactMap { window -> PollSlot? in
+    let slots = windows(on: day).compactMap { window -> PollSlot? in
       guard let grid = window.lastGrid(upTo: second) else { return nil }
       let latest = slot(day, gridSecond: grid, window: window)
       guard latest.due > moment else { return latest }
@@ -113,8 +114,13 @@ package struct PollSchedule: Sendable {
     let earliest = moment.adding(milliseconds: -Int64(phaseMilliseconds))
       .microseconds(since: midnight)
     let second = earliest > 0 ? Int(min(earliest / 1_000_000, 86_400)) : 0
-    return windows.compactMap { firstSlot(of: day, in: $0, from: second, after: moment) }
+    return windows(on: day).compactMap { firstSlot(of: day, in: $0, from: second, after: moment) }
       .min { $0.due < $1.due }
+  }
+
+  private func windows(on day: TradingDay) -> [PollWindow] {
+    if isTradingDay(day) { return windows }
+    return isWatched(day) ? PollWindow.watching(windows) : []
   }
 
   private func firstSlot(

@@ -43,6 +43,13 @@ package struct PollWindow: Sendable, Hashable {
     ]
   }
 
+  /// Of a day on which nothing is expected to trade, each minute from the first window to the last.
+  static func watching(_ windows: [PollWindow]) -> [PollWindow] {
+    guard let opensAt = windows.map(\.opensAt).min(), let closesAt = windows.map(\.closesAt).max()
+    else { return [] }
+    return [PollWindow(from: opensAt, to: closesAt, every: 60)]
+  }
+
   /// The first grid second at or after `second` inside the window.
   func firstGrid(from second: Int) -> Int? {
     let start = max(second, opensAt)

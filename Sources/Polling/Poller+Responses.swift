@@ -34,7 +34,7 @@ extension Poller {
     switch inFlightRequest.pendingRequest.kind {
     case .probe, .sample:
       gate.probed(.recovered)
-      if role != .serving { report(gate.found(.ok, at: now)) }
+      if role != .serving || isWatching(now) { report(gate.found(.ok, at: now)) }
     case .part(let part):
       search(inFlightRequest.pendingRequest, number: part.search, at: now) { $0.cleared(part) }
     case .batch:

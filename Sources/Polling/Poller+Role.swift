@@ -51,6 +51,11 @@ extension Poller {
 
   package var role: Role { roleState.role }
 
+  /// Whether today is only watched.
+  func isWatching(_ now: Timestamp) -> Bool {
+    schedule.isWatched(schedule.zone.day(at: now))
+  }
+
   /// How many requests a sweep has.
   package var batchCount: Int { batching.plan.groups.count }
 
@@ -74,12 +79,12 @@ extension Poller {
     if phase == .running { advanceSlots(now) }
   }
 
-  /// Probes, in a slot of a source that does not serve.
+  /// Probes, in a slot of a source that does not serve, or of a day that is only watched.
   mutating func probe() {
     slot.wasAnswered = true
     let isDue = roleState.probedAt.map { steady >= $0.adding(seconds: Self.probeSeconds) } ?? true
     let isUnderWay = inFlight.values.contains { $0.pendingRequest.isProbe }
-    guard role == .probed, isDue, !isUnderWay else { return }
+    guard role != .resting, isDue, !isUnderWay else { return }
     pending.removeAll { $0.isProbe }
     switch gate.admit() {
     case .open:

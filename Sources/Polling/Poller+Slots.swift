@@ -9,7 +9,7 @@ extension Poller {
     let inForce = schedule.slot(at: now)
     if sweeps.isOwed, role == .serving, !batching.plan.groups.isEmpty {
       sweeps.isOwed = false
-      begin(inForce?.grid ?? Timestamp(seconds: now.seconds), at: now)
+      begin(inForce?.grid ?? Timestamp(seconds: now.seconds), isOwed: true, at: now)
     } else if let inForce, slot.grid.map({ inForce.grid > $0 }) ?? true {
       begin(inForce.grid, at: now)
     }
@@ -21,7 +21,7 @@ extension Poller {
     upcoming.recheckAt = mustLookAgain ? now.adding(seconds: Poller.recheckSeconds) : nil
   }
 
-  private mutating func begin(_ grid: Timestamp, at now: Timestamp) {
+  private mutating func begin(_ grid: Timestamp, isOwed: Bool = false, at now: Timestamp) {
     slot.grid = grid
     slot.number += 1
     slot.end = end(now)
@@ -29,7 +29,7 @@ extension Poller {
     dropPending(now, where: \.isBatch)
     adoptSymbols(now)
     guard !batching.plan.groups.isEmpty else { return }
-    guard role == .serving else { return probe() }
+    guard role == .serving, isOwed || !isWatching(now) else { return probe() }
     countMissed(now)
     switch gate.admit() {
     case .open: beginSweep(grid, at: now)

@@ -6,7 +6,7 @@
 // its outcome back, and sends `woke` at the latest `wake`.
 //
 // What it must never do: exceed the budget, ask while banned, ask for a group that has not answered
-// yet, replay missed slots, or ask at all on a day the calendar does not know.
+// yet, replay missed slots, or sweep on a day that is known to be closed.
 import Market
 
 /// The state machine of one source.
@@ -249,8 +249,19 @@ package struct Poller: Sendable {
     return schedule.phaseMilliseconds
   }
 
-  /// Other days, from the next slot on.
-  package mutating func follow(_ calendar: TradingCalendar) {
+  /// Other days, from the next slot on. Where today turns out to trade it is swept at once.
+  package mutating func follow(_ calendar: TradingCalendar, at now: Timestamp) -> [Action] {
+    actions = []
+    advanceClock(now)
+    let today = schedule.zone.day(at: now)
+    let wasSwept = schedule.isTradingDay(today)
     schedule.isTradingDay = calendar.mayTrade
+    schedule.isWatched = calendar.isClosedWeekday
+    guard phase == .running, schedule.isTradingDay(today) != wasSwept else { return actions }
+    if !wasSwept, role == .serving { sweeps.isOwed = true }
+    advanceSlots(now)
+    sendPending(now)
+    armWake()
+    return actions
   }
 }

@@ -69,7 +69,10 @@ import Testing
       #expect(certified.count > 8 && certified.allSatisfy(\.isBalanced))
     }
     let calendar = await engine.calendar
-    #expect(calendar.isTradingDay(monday) == (days == nil ? nil : true))
+    let grade: CalendarReading.Grade = days == nil ? .supposed : .declared
+    #expect(calendar.declaration(of: monday) == CalendarReading(trades: true, grade: grade))
+    // Its own rows have shown it meanwhile.
+    #expect(calendar.isTradingDay(monday) == true)
     // New Year's Day is a weekday, too.
     let supposed = days == 0 ? 2 : days == 5 ? 6 : 3
     #expect(late.lines?.count("the trading calendar ended on 2026-12-31") == supposed)
@@ -100,9 +103,9 @@ import Testing
       let polled = try #require(await run.world.polledLast.values.max())
       #expect(polled > closed.adding(seconds: -60))
       let report = await engine.report(on: [])
-      #expect(report.quotes?.freshness?.mayBeClosed == true)
+      #expect(report.quotes?.freshness?.isInSession == false)
       #expect(report.quotes?.freshness?.isFresh == true && !report.isCertificateOverdue)
-      #expect(report.sessionText.hasPrefix("waiting for the trading calendar"))
+      #expect(report.sessionText.hasPrefix("closed, which no calendar said"))
     }
   }
 }

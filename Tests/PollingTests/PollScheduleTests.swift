@@ -80,6 +80,17 @@ import Testing
     #expect(day == slots(schedule(), of: monday).map { $0.grid.shanghaiSecondOfDay })
   }
 
+  @Test func `a day that is only watched has a slot a minute, from first to last window`() {
+    var watching = schedule()
+    watching.isTradingDay = { $0 != monday && !$0.isWeekend }
+    watching.isWatched = { $0 == monday }
+    let slots = slots(watching, of: monday)
+    #expect(slots.map(\.grid) == stride(from: 32_400, to: 56_400, by: 60).map(second))
+    #expect(watching.slot(at: moment(10, 0, 30))?.grid == moment(10, 0))
+    let tuesday = slots.last.flatMap { watching.nextSlot(after: $0.due) }
+    #expect(tuesday?.grid == moment(9, 0).adding(seconds: 86_400))
+  }
+
   @Test func `without a trading day or a window there is no slot`() {
     #expect(PollSchedule(seed: 1) { _ in false }.nextSlot(after: moment(9, 0)) == nil)
     #expect(

@@ -59,6 +59,25 @@ import Testing
     #expect(actions.last == .wake(at: moment(9, 0, 1, 200).adding(seconds: 86_400)))
   }
 
+  @Test func `a day that closes is asked for a batch a minute, and swept once it opens`() throws {
+    let open = TradingCalendar.shanghai
+    var closed = open
+    _ = closed.observe(monday, trades: false)
+    let started = poller(
+      symbols: 4, batch: 3, schedule: PollSchedule(spreadMilliseconds: 0, seed: 1) { _ in true })
+    var bench = Bench(started, at: moment(9, 59, 58))
+    let well: (PollRequest, Timestamp) -> Reply = { _, _ in Reply() }
+    bench.feed(.started, well)
+    _ = bench.poller.follow(closed, at: bench.now)
+    bench.run(untilElapsedSeconds: 300, well)
+    let watched = bench.requests.filter { $0.request.purpose == .probe }
+    #expect(watched.map(\.wall) == (0..<5).map { moment(10, $0, 1, 200) })
+    #expect(watched.map(\.request.group) == [0, 1, 0, 1, 0])
+    #expect(bench.requests.count == watched.count + 2)
+    let sweep = bench.poller.follow(open, at: bench.now).requests
+    #expect(sweep.map(\.group) == [0, 1] && sweep.allSatisfy { $0.purpose == .sweep })
+  }
+
   @Test func `a schedule without a trading day is looked at again every ten minutes`() {
     var poller = poller(symbols: 1, schedule: PollSchedule(seed: 1) { _ in false })
     #expect(poller.received(.started, at: moment(10, 0)).last == .wake(at: moment(10, 10)))

@@ -56,7 +56,8 @@ actor TwoSources: Upstream {
       return .failure(TransportError(.timeout, route: request.journalKey))
     }
     let second = query.askedAt.shanghaiSecondOfDay
-    let fault = outages.last { $0.source == request.source && $0.seconds.contains(second) }?.fault
+    let outage = outages.last { $0.source == request.source && $0.seconds.contains(second) }
+    let fault = outage?.fault
     record(
       Request(
         at: query.askedAt, source: request.source, group: query.group, symbols: query.symbols,
@@ -74,7 +75,8 @@ actor TwoSources: Upstream {
       return .response(status: 200, body: body, retryAfter: nil)
     }
     var shown = markets[request.source] ?? market
-    if fault != .still { shown.advance(to: query.askedAt) }
+    let frozenAt = outage.map { Timestamp(day: market.day, secondOfDay: $0.seconds.lowerBound) }
+    shown.advance(to: fault == .still ? frozenAt ?? query.askedAt : query.askedAt)
     let body = shown.body(for: query.symbols)
     markets[request.source] = shown
     return .response(status: 200, body: body, retryAfter: nil)

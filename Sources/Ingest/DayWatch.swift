@@ -1,0 +1,156 @@
+import Feeds
+import Market
+
+/// Whether the exchange trades today, by the rows of all live sources of a series: where no
+/// calendar knows it, or the calendar is wrong.
+///
+///     undecided ──most rows of a response are of today──▶ open
+///     undecided ──in trading every source keeps one and the same earlier date──▶ closed
+///     closed ──most rows of a response are of today──▶ open
+///     open ──no source has a newer stamp──▶ standing still, until one has
+///
+/// A source that keeps an earlier date while another has today's is stale, and rows that do amid
+/// those of today are of suspended instruments. Sans-IO: what it finds is a function of the
+/// responses, so that a replay finds the same.
+struct DayWatch: Sendable {
+  enum State: Sendable, Hashable {
+    case undecided, open
+    /// Nothing trades, and no calendar said so.
+    case closed(keeps: TradingDay)
+    /// Rows are of today, and none is newer than this.
+    case standingStill(since: Timestamp)
+  }
+
+  /// A good response with rows.
+  struct Response: Sendable {
+    var source: Source
+    /// The newest stamp in it.
+    var newest: Timestamp
+    /// Whether most of its rows are of today.
+    var isOfToday: Bool
+    var receivedAt: Timestamp
+  }
+
+  private struct Account: Sendable {
+    var newest: Timestamp
+    var receivedAt: Timestamp
+  }
+
+  private let hours: TradingHours
+  private(set) var state = State.undecided
+  private var day: TradingDay?
+  private var accounts: [Source: Account] = [:]
+  private var staleSources: Set<Source> = []
+  /// A closed day is over.
+  private var isConfirmed = false
+
+  /// From then on after the open, and after the close, dates are proof.
+  static let openingSeconds = 30
+  static let closingSeconds = 600
+  /// What one source alone shows is believed this long after the open.
+  static let loneSeconds = 1_800
+  /// As `quotes.failover` is by default: a source that stands still for so long is left, if another
+  /// does not.
+  static let stillSeconds = 12
+  /// A source that was not heard of for longer says nothing of now.
+  static let freshSeconds: Int64 = 60
+  /// Rows of so long ago have come, if there are any.
+  static let arrivalSeconds: Int64 = 6
+
+  init(_ hours: TradingHours) { self.hours = hours }
+
+  /// Whether most rows are known to be of that day.
+  func isOpen(_ today: TradingDay) -> Bool {
+    switch state {
+    case .open, .standingStill: day == today
+    case .undecided, .closed: false
+    }
+  }
+
+  /// The date that all sources keep; nil unless they do so on that day.
+  func dateKept(on today: TradingDay) -> TradingDay? {
+    if case .closed(let keeps) = state, day == today { keeps } else { nil }
+  }
+
+  /// While the exchange stands still, the moment up to which nothing has traded.
+  func provenThrough(_ receivedAt: Timestamp) -> Timestamp? {
+    guard case .standingStill = state, day == hours.clock.day(at: receivedAt) else { return nil }
+    return receivedAt.adding(seconds: -Self.arrivalSeconds)
+  }
+
+  mutating func received(_ response: Response) -> [DayFinding] {
+    let today = hours.clock.day(at: response.receivedAt)
+    var findings = begin(today)
+    let known = accounts[response.source]?.newest ?? response.newest
+    accounts[response.source] = Account(
+      newest: max(known, response.newest), receivedAt: response.receivedAt)
+    if response.isOfToday, !isOpen(today) {
+      state = .open
+      findings.append(.opened(today))
+    } else if hours.clock.day(at: response.newest) < today {
+      findings += keptDate(of: response, on: today)
+    }
+    return findings + stoodStill(at: response.receivedAt, on: today)
+  }
+
+  private mutating func begin(_ today: TradingDay) -> [DayFinding] {
+    if today == day { return [] }
+    defer {
+      day = today
+      state = .undecided
+      staleSources = []
+      isConfirmed = false
+    }
+    if case .closed = state, !isConfirmed, let day { return [.unproven(day)] }
+    return []
+  }
+
+  /// The response has no row of today.
+  private mutating func keptDate(of response: Response, on today: TradingDay) -> [DayFinding] {
+    let second = hours.clock.second(of: response.receivedAt, on: today)
+    guard second >= hours.opens + Self.openingSeconds else { return [] }
+    switch state {
+    case .open, .standingStill:
+      guard staleSources.insert(response.source).inserted else { return [] }
+      return [.stale(response.source, keeps: hours.clock.day(at: response.newest))]
+    case .undecided:
+      let opening = hours.moment(on: today, secondOfDay: hours.opens)
+      let heard = accounts.values.filter { $0.receivedAt >= opening }
+      let dates = Set(heard.map { hours.clock.day(at: $0.newest) })
+      let isEnough = heard.count > 1 || second >= hours.opens + Self.loneSeconds
+      guard isEnough, dates.count == 1, let keeps = dates.first, keeps < today else { return [] }
+      state = .closed(keeps: keeps)
+      return [.closed(today, keeps: keeps)]
+    case .closed:
+      guard second >= hours.closes + Self.closingSeconds, !isConfirmed else { return [] }
+      isConfirmed = true
+      return [.observedClosed(today)]
+    }
+  }
+
+  private mutating func stoodStill(at now: Timestamp, on today: TradingDay) -> [DayFinding] {
+    guard isOpen(today), let newest = accounts.values.map(\.newest).max() else { return [] }
+    if case .standingStill(let since) = state {
+      if newest <= since { return [] }
+      state = .open
+      return [.moves(since: since)]
+    }
+    let second = hours.clock.second(of: now, on: today)
+    // Seconds of trading from the newest stamp to a moment.
+    let traded = { [hours] (moment: Timestamp) in
+      hours.tradingSeconds(before: hours.clock.second(of: moment, on: today))
+        - hours.tradingSeconds(before: hours.clock.second(of: newest, on: today))
+    }
+    guard traded(now) >= Self.stillSeconds,
+      !hours.silentMinutes.contains(hours.minute(of: second)), second < hours.closes
+    else { return [] }
+    let heard = accounts.values.count {
+      hours.clock.day(at: $0.newest) == today
+        && $0.receivedAt >= now.adding(seconds: -Self.freshSeconds)
+        && traded($0.receivedAt) >= Self.stillSeconds / 2
+    }
+    guard heard > 1 else { return [] }
+    state = .standingStill(since: newest)
+    return [.standsStill(since: newest)]
+  }
+}

@@ -1,0 +1,102 @@
+import Feeds
+import Market
+import Testing
+
+@testable import Ingest
+
+extension Source {
+  fileprivate static let other = Source(rawValue: 92)
+}
+
+@Suite struct DayWatchTests {
+  private static let monday = TradingDay(daysSince1970: 20_640)
+  private static let friday = monday.advanced(by: -3)
+  private static let closed = DayFinding.closed(monday, keeps: friday)
+
+  private var watch = DayWatch(.mainlandChina)
+
+  private func moment(_ hour: Int, _ minute: Int, _ second: Int = 0) -> Timestamp {
+    Timestamp(day: Self.monday, secondOfDay: hour * 3_600 + minute * 60 + second)
+  }
+
+  /// A response whose rows are all stamped so long before it, or at the last close.
+  private mutating func hear(
+    _ source: Source, at now: Timestamp, old seconds: Int64? = nil
+  ) -> [DayFinding] {
+    let close = Timestamp(day: Self.friday, secondOfDay: Session.afternoonClose)
+    return watch.received(
+      DayWatch.Response(
+        source: source, newest: seconds.map { now.adding(seconds: -$0) } ?? close,
+        isOfToday: seconds != nil, receivedAt: now))
+  }
+
+  @Test mutating func `two sources with one earlier date are a closed day, half a minute in`() {
+    #expect(hear(.live, at: moment(9, 30, 6)).isEmpty)
+    #expect(hear(.other, at: moment(9, 30, 9)).isEmpty)
+    #expect(hear(.live, at: moment(9, 30, 29)).isEmpty)
+    #expect(hear(.live, at: moment(9, 30, 30)) == [Self.closed])
+    #expect(watch.dateKept(on: Self.monday) == Self.friday)
+    #expect(hear(.live, at: moment(9, 31)).isEmpty)
+    #expect(hear(.live, at: moment(15, 9, 59)).isEmpty)
+    #expect(hear(.live, at: moment(15, 10)) == [.observedClosed(Self.monday)])
+    #expect(hear(.live, at: moment(15, 11)).isEmpty)
+    let tuesday = moment(9, 0).adding(seconds: 86_400)
+    #expect(hear(.live, at: tuesday, old: 1) == [.opened(Self.monday.advanced(by: 1))])
+  }
+
+  @Test mutating func `one source alone is believed at ten`() {
+    #expect(hear(.live, at: moment(9, 59, 59)).isEmpty)
+    #expect(hear(.live, at: moment(10, 0)) == [Self.closed])
+  }
+
+  @Test mutating func `the first rows of today open the day, and an old source is stale`() {
+    _ = hear(.other, at: moment(9, 40))
+    #expect(hear(.live, at: moment(9, 41)) == [Self.closed])
+    #expect(hear(.other, at: moment(9, 42), old: 2) == [.opened(Self.monday)])
+    #expect(watch.isOpen(Self.monday) && watch.dateKept(on: Self.monday) == nil)
+    #expect(hear(.live, at: moment(9, 43)) == [.stale(.live, keeps: Self.friday)])
+    #expect(hear(.live, at: moment(9, 44)).isEmpty)
+  }
+
+  @Test mutating func `a closed day that was not watched to its end is not proven`() {
+    #expect(hear(.live, at: moment(11, 0)) == [Self.closed])
+    let tuesday = moment(9, 0).adding(seconds: 86_400)
+    #expect(
+      hear(.live, at: tuesday, old: 1) == [
+        .unproven(Self.monday), .opened(Self.monday.advanced(by: 1)),
+      ])
+  }
+
+  @Test mutating func `rows of few instruments decide nothing`() {
+    let response = DayWatch.Response(
+      source: .live, newest: moment(10, 29), isOfToday: false, receivedAt: moment(10, 30))
+    #expect(watch.received(response).isEmpty)
+    #expect(!watch.isOpen(Self.monday) && watch.dateKept(on: Self.monday) == nil)
+  }
+
+  @Test mutating func `an exchange stands still once both sources do, and moves with either`() {
+    let stamp = moment(10, 9, 58)
+    #expect(hear(.live, at: moment(10, 10), old: 2) == [.opened(Self.monday)])
+    #expect(hear(.live, at: moment(10, 10, 9), old: 11).isEmpty)
+    #expect(hear(.live, at: moment(10, 10, 12), old: 14).isEmpty)
+    #expect(hear(.other, at: moment(10, 10, 13), old: 15) == [.standsStill(since: stamp)])
+    #expect(watch.provenThrough(moment(10, 20)) == moment(10, 19, 54))
+    #expect(hear(.live, at: moment(10, 20), old: 602).isEmpty)
+    #expect(hear(.other, at: moment(10, 20, 2), old: 1) == [.moves(since: stamp)])
+    #expect(watch.provenThrough(moment(10, 21)) == nil)
+  }
+
+  @Test mutating func `noon and the closing auction are no standstill`() {
+    for (at, stamp) in [
+      (moment(13, 0, 5), moment(11, 30, 3)), (moment(14, 58), moment(14, 56, 59)),
+      (moment(15, 20), moment(15, 0, 3)),
+    ] {
+      for source in [Source.live, .other] {
+        let response = DayWatch.Response(
+          source: source, newest: stamp, isOfToday: true, receivedAt: at)
+        let findings = watch.received(response)
+        #expect(findings.allSatisfy { $0 == .opened(Self.monday) })
+      }
+    }
+  }
+}

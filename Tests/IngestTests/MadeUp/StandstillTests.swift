@@ -1,0 +1,103 @@
+import Commits
+import ExchangeSimulator
+import Feeds
+import Market
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// Two sources of one exchange that does not move, or that one of them does not show.
+@Suite struct `Sources that stand still` {
+  /// From before the open on.
+  private func run(
+    _ outages: [TwoSources.Outage], to end: Int, from start: Int = FailoverRun.ten - 2_400
+  ) throws -> FailoverRun {
+    var run = try FailoverRun(outages)
+    (run.start, run.end) = (start, end)
+    return run
+  }
+
+  @Test func `a day that opens late is watched by one source, and charged what was missed`()
+    async throws
+  {
+    try await Second.registered {
+      let late = -3_660..<1_860
+      let run = try run(
+        [.live, Second.source].map { FailoverRun.outage($0, late, .still) },
+        to: FailoverRun.ten + 2_400)
+      let sink = MemorySink()
+      #expect(try await run.engine(sink).run().isNone)
+      let requests = await run.world.requests
+      run.expectOneAtATime(requests, turns: [.live])
+      let watched = requests.filter {
+        !$0.isProbe && ((FailoverRun.ten - 1_740)..<(FailoverRun.ten + 1_860)).contains($0.second)
+      }
+      #expect((55...62).contains(watched.count), "\(watched.count)")
+      #expect(run.lines.count("the exchanges are closed on 2026-07-06") == 1)
+      #expect(run.lines.count("the exchanges trade on 2026-07-06") == 1)
+      let tables = await sink.tables
+      #expect(!tables.gaps.isEmpty && !tables.candles.isEmpty)
+      let (opens, moved) = (run.moment(Session.morningOpen), run.moment(FailoverRun.ten + 1_860))
+      #expect(
+        tables.gaps.allSatisfy {
+          $0.from == opens
+            && (moved.adding(seconds: -10)...moved.adding(seconds: 62)).contains($0.to)
+        }, "\(tables.gaps)")
+    }
+  }
+
+  @Test func `a source that keeps an old date is left for one that has today's`() async throws {
+    try await Second.registered {
+      let run = try run(
+        [FailoverRun.outage(.live, -3_660..<3_600, .still)], to: FailoverRun.ten)
+      let engine = try run.engine(MemorySink())
+      #expect(try await engine.run().isNone)
+      let requests = await run.world.requests
+      run.expectOneAtATime(requests, turns: [.live, Second.source])
+      let taken = try #require(requests.first { $0.source == Second.source && !$0.isProbe })
+      #expect((Session.morningOpen..<(Session.morningOpen + 20)).contains(taken.second))
+      #expect(run.lines.count("sina keeps rows of 2026-07-03") == 1)
+      #expect(run.lines.count("closed") == 0)
+      #expect(await engine.report(on: []).calendarNotice == nil)
+    }
+  }
+
+  @Test func `where the exchange stands still no source is left, and its minutes are untraded`()
+    async throws
+  {
+    try await Second.registered {
+      let run = try run(
+        [.live, Second.source].map { FailoverRun.outage($0, 0..<600, .still) },
+        to: FailoverRun.ten + 900, from: FailoverRun.ten - 120)
+      let sink = MemorySink()
+      #expect(try await run.engine(sink).run().isNone)
+      run.expectOneAtATime(await run.world.requests, turns: [.live])
+      #expect(run.lines.count("the exchange stands still") == 1)
+      #expect(run.lines.count("the exchange moves again") == 1)
+      var completed: [Int: MinuteComplete] = [:]
+      for case .minuteComplete(let minute) in await sink.tables.events {
+        completed[minute.openedAt.shanghaiSecondOfDay] = minute
+      }
+      for minute in 1..<9 {
+        let complete = try #require(completed[FailoverRun.ten + minute * 60])
+        #expect(complete.missing == 0 && complete.traded == 0, "\(complete)")
+        #expect(complete.untraded > 10)
+      }
+      #expect(await sink.tables.gaps.allSatisfy { $0.to <= run.moment(FailoverRun.ten) })
+    }
+  }
+
+  @Test func `one source that stands still alone proves nothing`() async throws {
+    try await Second.registered {
+      var run = try run(
+        [FailoverRun.outage(.live, 0..<300, .still)], to: FailoverRun.ten + 360,
+        from: FailoverRun.ten - 120)
+      run.sources = [.live]
+      let sink = MemorySink()
+      #expect(try await run.engine(sink).run().isNone)
+      #expect(run.lines.count("the exchange stands still") == 0)
+      #expect(await sink.tables.gaps.contains { $0.from >= run.moment(FailoverRun.ten - 30) })
+    }
+  }
+}
