@@ -66,6 +66,7 @@ extension Daemon {
     var workers = WorkerConfiguration(
       settings, credentials: credentials, speed: clock.speed, seed: seed)
     workers.quotes = quotes
+    workers.declaredDays = configuration.declaredDays.byDay
     workers.failoverMilliseconds = settings[QuotesSettings.failover].wholeMilliseconds
     return workers
   }

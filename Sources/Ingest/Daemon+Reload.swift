@@ -89,6 +89,9 @@ extension ValidatedConfiguration {
     if isSame("quotes.symbols_file"), isSame("quotes.symbols"), symbols != other.symbols {
       keys.append("quotes.symbols_file")
     }
+    if isSame(CalendarSettings.file.key), declaredDays != other.declaredDays {
+      keys.append(CalendarSettings.file.key)
+    }
     let files = credentials.sourcesChanged(to: other.credentials)
       .compactMap { $0.credentials?.file.key }
     return keys + files.filter(isSame)

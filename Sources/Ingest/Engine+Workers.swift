@@ -269,6 +269,10 @@ extension Engine {
     let renewed = parts.workers.renewed(update.workers, credentials: update.credentials)
     workers.toReopen.formUnion(renewed.namesChanged(from: parts.workers))
     parts.workers = renewed
+    if pipeline.calendar.overrides != update.workers.declaredDays {
+      pipeline.calendar.overrides = update.workers.declaredDays
+      notifyWorkers(.found(.calendar(pipeline.calendar)))
+    }
     reconfigureLive(update.workers)
     // Not at the next turn: answers that wait for it would be asked on with the old keys.
     reopenWorkers()

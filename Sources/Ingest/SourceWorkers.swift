@@ -147,6 +147,8 @@ package struct WorkerConfiguration: Sendable {
   package var failoverMilliseconds: Int64 = 12_000
   /// The sources that have something to do beside live quotes.
   package var sources: [SourceConfiguration] = []
+  /// Days that the operator declares to trade, or to be closed.
+  package var declaredDays: [TradingDay: Bool] = [:]
   /// The keys, to see whether they changed.
   var keys = SourceCredentials()
 

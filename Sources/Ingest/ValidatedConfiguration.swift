@@ -12,6 +12,8 @@ package struct ValidatedConfiguration: Sendable {
   /// Instruments that are polled, without those of the foreign overview.
   package private(set) var symbols: [Symbol]
   package private(set) var credentials: SourceCredentials
+  /// What the operator declares against the exchange's calendar.
+  private(set) var declaredDays: [DeclaredDay] = []
   /// How to reach the database, its password included; nil where it is the private cluster.
   let store: Secret?
   /// One of each check, in order, without the database.
@@ -65,6 +67,12 @@ package struct ValidatedConfiguration: Sendable {
       findings.append(Finding(check: "keys", error))
     }
     do throws(ConfigurationError) {
+      declaredDays = try settings.declaredDays()
+    } catch {
+      fault = fault ?? error
+      findings.append(Finding(check: CalendarSettings.file.key, error))
+    }
+    do throws(ConfigurationError) {
       try settings.checkLiveSources()
     } catch {
       fault = fault ?? error
@@ -90,6 +98,7 @@ package struct ValidatedConfiguration: Sendable {
     var taken = self
     taken.settings = settings.takingLive(from: other.settings)
     taken.symbols = other.symbols
+    taken.declaredDays = other.declaredDays
     taken.credentials = other.credentials
     return taken
   }
@@ -187,9 +196,22 @@ extension Settings {
       "expected names of \(known.joined(separator: ", ")), found \(unknown.quoted)")
   }
 
+  /// Days that the operator declares.
+  package func declaredDays() throws(ConfigurationError) -> [DeclaredDay] {
+    guard let file = self[CalendarSettings.file] else { return [] }
+    return try DayFile.load(file)
+  }
+
   /// `quotes.symbols` and what its file adds.
   fileprivate func polledSymbols() throws(ConfigurationError) -> [Symbol] {
     guard let file = self[QuotesSettings.symbolsFile] else { return self[QuotesSettings.symbols] }
     return self[QuotesSettings.symbols] + (try SymbolFile.load(file))
+  }
+}
+
+extension [DeclaredDay] {
+  /// Whether each trades.
+  package var byDay: [TradingDay: Bool] {
+    Dictionary(map { ($0.day, $0.trades) }, uniquingKeysWith: { $1 })
   }
 }

@@ -114,6 +114,16 @@ package enum UniverseSettings {
   static let section = SettingSection("universe", follow, refreshDays, rowsMin)
 }
 
+/// Days that the exchange's calendar does not have, or has otherwise.
+package enum CalendarSettings {
+  package static let file = Setting.optionalString(
+    "calendar.file", unset: "none",
+    help: "File with days against the calendar, one per line, # for comments."
+  ).live
+
+  static let section = SettingSection("calendar", file)
+}
+
 /// When a minute is final.
 package enum CandlesSettings {
   package static let maxSilence = Setting.duration(

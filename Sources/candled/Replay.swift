@@ -75,6 +75,7 @@ struct Replay: AsyncParsableCommand {
     var pipeline = Pipeline(rules: CandleRules(settings))
     let learnt = learntSessions(settings)
     pipeline.know(stored: (try? learnt.get()) ?? [])
+    pipeline.calendar.overrides = try settings.declaredDays().byDay
     let counts: ReplayCounts
     var differences: ReplayDifferences?
     if let into {

@@ -109,6 +109,23 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
   }
 
+  @Test func `days that the operator declares are read with each reload`() async throws {
+    let path = file.folder + "/days"
+    try file.write("2027-02-08,closed,SSE notice,2027-01-20\n", to: path)
+    let text = file.text + "\n[calendar]\nfile = \"\(path)\"\n"
+    #expect(try await reload(text) == ReloadVerdict(changed: ["calendar.file"]))
+    let day = try #require(TradingDay("2027-02-08"))
+    #expect(daemon.engineUpdate.workers.declaredDays == [day: false])
+    try file.write("2027-02-08,trading,SSE notice,2027-01-21\n", to: path)
+    #expect(try await reload(text) == ReloadVerdict(changed: ["calendar.file"]))
+    #expect(daemon.engineUpdate.workers.declaredDays == [day: true])
+    try file.write("2027-02-08,shut,SSE notice,2027-01-21\n", to: path)
+    let verdict = try await reload(text)
+    #expect(
+      verdict.problem == "calendar.file: \(path):1: status: expected closed or trading")
+    #expect(daemon.engineUpdate.workers.declaredDays == [day: true])
+  }
+
   @Test func `each reload that finds a credential unchanged logs that it needs a restart`()
     throws
   {

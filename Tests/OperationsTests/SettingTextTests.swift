@@ -55,6 +55,28 @@ import Testing
     #expect(nearestName(to: "xyz", among: ["log.level"]) == nil)
   }
 
+  @Test func `a file of days is read, and each bad field named`() throws {
+    let days = try DayFile.parse(
+      "# moon\n2027-02-08, closed, SSE notice ,2027-01-20 # late\n\n"
+        + "2027-02-09,trading,SSE,2027-01-20", origin: "days")
+    #expect(days.map(\.day.description) == ["2027-02-08", "2027-02-09"])
+    #expect(days.map(\.trades) == [false, true] && days[0].source == "SSE notice")
+    let error = #expect(throws: ConfigurationError.self) {
+      try DayFile.parse(
+        "2027-02-30,shut,,soon\n2027-02-08,closed\n2027-02-09,closed,a,2027-01-20\n"
+          + "2027-02-09,trading,a,2027-01-20", origin: "days")
+    }
+    #expect(
+      error?.problems.map(\.description) == [
+        "days:1: day: expected a date such as 2027-02-08",
+        "days:1: status: expected closed or trading",
+        "days:1: source: expected who announced it",
+        "days:1: announced_on: expected a date such as 2027-01-20",
+        "days:2: expected day,status,source,announced_on, found 2 fields",
+        "days:4: day: 2027-02-09 is already on line 3",
+      ])
+  }
+
   @Test func `a file of symbols is read, and each bad line named`() throws {
     let symbols = try SymbolFile.parse("# all\nsh600519\n\nsz000001 # bank\r\n", origin: "list")
     #expect(symbols.map(\.description) == ["sh600519", "sz000001"])
