@@ -124,5 +124,9 @@ extension MetricTable {
         day: engine.now.shanghaiDay.advanced(by: engine.calendar.daysLeft + 1), secondOfDay: 0)
       return .microseconds(end.microseconds(since: engine.now))
     },
+    gauge(
+      "candled_calendar_supposed",
+      help: "1 on a weekday that the trading calendar lacks: it is recorded like a trading day."
+    ) { .flag($0.isDaySupposed) },
   ]
 }

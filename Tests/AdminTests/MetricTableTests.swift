@@ -86,6 +86,7 @@ import Testing
     engine.calendar.daysLeft = -1
     let over = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(over["candled_calendar_remaining_seconds"] == Double(-10 * 3_600))
+    #expect(left["candled_calendar_supposed"] == 0 && over["candled_calendar_supposed"] == 1)
   }
 
   @Test func `durations are exact seconds`() throws {
