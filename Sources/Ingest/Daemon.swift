@@ -136,6 +136,11 @@ package struct Daemon: Sendable {
 
   private func warn(of calendar: TradingCalendar) {
     let today = clock.now.shanghaiDay
+    if let rule = ZoneCheck.rule(), rule != ZoneCheck.builtIn {
+      log.critical(
+        "the time zone database has another clock for New York: install a newer candled",
+        metadata: ["found": "\(rule)", "expected": "\(ZoneCheck.builtIn)"])
+    }
     guard case .endsSoon(let days) = calendar.freshness(on: today) else { return }
     log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
   }
