@@ -29,13 +29,13 @@ begin
   end if;
   execute 'select max(version) from candled.schema_version' into found;
   -- Of the oldest release, and of this one.
-  if found not between 11 and 11 then
+  if found not between 12 and 12 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
         'the database has schema version %s, %s', found,
         case
-          when found > 11 then 'newer than 11'
+          when found > 12 then 'newer than 12'
           else 'which no release had: it cannot be upgraded'
         end);
   end if;
@@ -1209,6 +1209,9 @@ create table if not exists day_audit (
   repaired_at timestamptz,
   coarse boolean not null default false,
   previous_close numeric,
+  limit_up numeric,
+  limit_down numeric,
+  reference_source smallint,
   primary key (trading_day, instrument_id)
 );
 comment on table day_audit is
@@ -1217,7 +1220,7 @@ comment on column day_audit.coarse is
   'Whether the source of the exchange''s totals rounds them: then they are lower bounds until a '
   'bar of the day or an exact total settles them.';
 comment on column day_audit.previous_close is
-  'As the exchange has it, adjusted on an ex-day; null where the day''s quotes were gone first.';
+  'As the exchange has it, adjusted on an ex-day; null where no row of the day was seen.';
 comment on column day_audit.exchange_volume is 'The day''s total; null if its end was not seen.';
 comment on column day_audit.exchange_turnover is 'As exchange_volume, in money.';
 comment on column day_audit.balanced is 'Both residuals are 0; null if the day''s end was unseen.';
@@ -3396,7 +3399,8 @@ select
     when s.quoted is not null or i.source in (select v.series from serving v) then
       served_on(a.instrument_id, a.trading_day)
     else array[s.name]
-  end as served_by
+  end as served_by,
+  a.previous_close, nullif(a.limit_up, 0) as limit_up, nullif(a.limit_down, 0) as limit_down
 from day_audit a
 join instrument i on i.id = a.instrument_id
 left join source s on s.code = i.source
@@ -3408,7 +3412,7 @@ select
     when s.quoted is not null or i.source in (select v.series from serving v) then
       served_on(i.id, d.day)
     else array[s.name]
-  end
+  end, null, null, null
 from instrument i
 join source s on s.code = i.source
 join market m on m.code = s.market
@@ -4052,11 +4056,12 @@ begin
         (0, 'quote:candle\_source', 'As candle.source, for the forming minute.'),
         (0, 'quote:trading\_day', 'The exchange''s date of the stamp.'),
         (1, 'quote:candle\_%', 'Of the forming minute, so far.'),
-        (1, 'quote:limit\_%', 'Of trading_day as a source stated it; 0: there is none.'),
+        (1, '%:limit\_%', 'Of trading_day as a source stated it; 0: there is none.'),
         (1, 'day\_audit:minute\_%', 'Sum over the minute candles.'),
         (1, 'day\_audit:gap\_%', 'Sum over the open gaps.'),
         (1, 'day\_audit:after%', 'Of the fixed-price session; in no other sum.'),
         (1, 'day\_audit:residual%', 'Computed here, not by the daemon: 0, or a bug.'),
+        (1, 'day\_audit:reference%', 'Who served the row with previous_close and the limits.'),
         (1, 'change:candle%', 'Candles it made final: parallel arrays of keys.'),
         (1, 'change:revision%', 'Candles it revised: parallel arrays of keys.'),
         (1, 'change:audit%', 'Certificates it wrote: parallel arrays of keys.'),
@@ -4090,7 +4095,7 @@ begin
         (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; as traded.'),
         (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
         (
-          8, 'latest.limit\_%',
+          8, '%.limit\_%',
           'The limit of trading_day as a source stated it; null where none did, or there is none.'
         ),
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
@@ -4290,11 +4295,11 @@ end
 $publications$;
 
 delete from schema_version
-where version < 11;
+where version < 12;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  11,
+  12,
   array(
     select schema_objects()
     union

@@ -6,15 +6,19 @@ package struct StoredState: Sendable {
   package struct InstrumentState: Sendable, Equatable {
     package var quote: Quote
     package var source: Source
+    /// Who served then.
+    package var servedBy: Source
     package var name: String?
     package var receivedAt: Timestamp
     package var bookState: [UInt8]
 
     package init(
-      quote: Quote, source: Source, name: String?, receivedAt: Timestamp, bookState: [UInt8]
+      quote: Quote, source: Source, servedBy: Source, name: String?, receivedAt: Timestamp,
+      bookState: [UInt8]
     ) {
       self.quote = quote
       self.source = source
+      self.servedBy = servedBy
       self.name = name
       self.receivedAt = receivedAt
       self.bookState = bookState

@@ -50,7 +50,8 @@ package struct ReplayDifferences: Sendable, Hashable {
         + (row.forming.map { " forming \(words($0))" } ?? "")
     case let certificate as DayCertificate:
       "exchange \(certificate.exchangeVolume?.description ?? "none") "
-        + "minutes \(certificate.minuteVolume) gaps \(certificate.gapVolume)"
+        + "minutes \(certificate.minuteVolume) gaps \(certificate.gapVolume) previous close "
+        + (certificate.reference?.previousClose.description ?? "none")
     default: "\(row)"
     }
   }

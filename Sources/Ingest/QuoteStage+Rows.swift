@@ -161,16 +161,18 @@ extension QuoteStage {
     recordExRights(index, place: place, in: &response)
     // Sources spell names differently: another one names only what is new.
     let mayName = response.entry.source == source || isNew(index)
-    let former = latest.withUnsafeBufferPointer {
+    let known = latest.withUnsafeBufferPointer {
       $0[index].map { (day: $0.quote.tradingDay, limits: $0.quote.limits) }
     }
+    if !book.output.certificates.isEmpty { former[index] = latest[index] }
     latest[index] = LatestQuote(
-      quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
+      quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt,
+      source: serving.source)
     // A source that states no limits does not contradict one that did on the same day.
-    if let former, latest[index]?.quote.limits == .unstated,
-      latest[index]?.quote.tradingDay == former.day
+    if let known, latest[index]?.quote.limits == .unstated,
+      latest[index]?.quote.tradingDay == known.day
     {
-      latest[index]?.quote.limits = former.limits
+      latest[index]?.quote.limits = known.limits
     }
     lines.keep(line, at: index)
     if mayName, names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }

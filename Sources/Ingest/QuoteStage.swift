@@ -18,6 +18,8 @@ struct QuoteStage {
   var rowMatching = RowMatching()
   /// The last snapshot taken of each instrument, and its line, by the book's index.
   var latest: [LatestQuote?] = []
+  /// The last snapshots of days that were certified by what came after them, until then.
+  var former: [Int: LatestQuote] = [:]
   var lines = LineMemory()
   /// What each of the book's groups asked for when it was last answered.
   var memberships: [UInt32: Membership] = [:]
@@ -67,7 +69,8 @@ struct QuoteStage {
     quote.clock = book.rules.hours.clock
     quote.secondOfDay = Int32(
       clamping: quote.clock.second(of: row.quote.at, on: quote.tradingDay))
-    latest.append(LatestQuote(quote: quote, receivedAt: row.receivedAt))
+    latest.append(
+      LatestQuote(quote: quote, receivedAt: row.receivedAt, source: row.servedBy))
   }
 
   /// The number of a request group in the book. The series' own source keeps its numbers; another
@@ -111,11 +114,25 @@ struct QuoteStage {
   /// What the book decided since the last time, as rows of this market's series.
   mutating func takeOutput() -> CandleOutput {
     var output = book.takeOutput()
-    if source == .live { return output }
     for place in output.gaps.indices { output.gaps[place].source = source }
     for place in output.closedGaps.indices { output.closedGaps[place].source = source }
-    for place in output.certificates.indices { output.certificates[place].source = source }
+    for place in output.certificates.indices {
+      output.certificates[place].source = source
+      output.certificates[place].reference = reference(of: output.certificates[place])
+    }
+    former = [:]
     return output
+  }
+
+  /// As the last row of the day has it.
+  private func reference(of certificate: DayCertificate) -> DayReference? {
+    guard let index = book.knownIndex(of: certificate.symbol),
+      let row = [latest[index], former[index]].lazy.compactMap(\.self)
+        .first(where: { $0.quote.tradingDay == certificate.tradingDay }),
+      row.quote.previousClose.isPositive
+    else { return nil }
+    return DayReference(
+      previousClose: row.quote.previousClose, limits: row.quote.limits, source: row.source)
   }
 
   /// Who fell silent, and who is back.
@@ -172,6 +189,8 @@ extension QuoteStage {
 struct LatestQuote: Sendable {
   var quote: Quote
   var receivedAt: Timestamp
+  /// Who served then.
+  var source: Source
 }
 
 struct Membership: Sendable {

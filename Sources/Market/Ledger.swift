@@ -99,8 +99,7 @@ public struct DayCertificate: Sendable, Hashable {
   public var minuteTurnover: ExactDecimal
   public var gapVolume: ExactDecimal
   public var gapTurnover: ExactDecimal
-  public var afterHoursVolume: ExactDecimal
-  public var afterHoursTurnover: ExactDecimal
+  public var afterHours: AfterHours
   /// Of the day's minutes.
   public var minutesTraded: Int16
   public var minutesUntraded: Int16
@@ -108,6 +107,8 @@ public struct DayCertificate: Sendable, Hashable {
   /// The day's last totals came from a source that rounds them: they are lower bounds until a bar
   /// of the day or an exact total settles them.
   public var isCoarse: Bool
+  /// nil where no row of the day was seen.
+  public var reference: DayReference?
   /// Of the series.
   public var source: Source
 
@@ -116,7 +117,8 @@ public struct DayCertificate: Sendable, Hashable {
     exchangeTurnover: ExactDecimal?, minuteVolume: ExactDecimal, minuteTurnover: ExactDecimal,
     gapVolume: ExactDecimal, gapTurnover: ExactDecimal, afterHoursVolume: ExactDecimal,
     afterHoursTurnover: ExactDecimal, minutesTraded: Int16, minutesUntraded: Int16,
-    minutesMissing: Int16, isCoarse: Bool = false, source: Source = .live
+    minutesMissing: Int16, isCoarse: Bool = false, reference: DayReference? = nil,
+    source: Source = .live
   ) {
     self.symbol = symbol
     self.tradingDay = tradingDay
@@ -126,14 +128,17 @@ public struct DayCertificate: Sendable, Hashable {
     self.minuteTurnover = minuteTurnover
     self.gapVolume = gapVolume
     self.gapTurnover = gapTurnover
-    self.afterHoursVolume = afterHoursVolume
-    self.afterHoursTurnover = afterHoursTurnover
+    afterHours = AfterHours(volume: afterHoursVolume, turnover: afterHoursTurnover)
     self.minutesTraded = minutesTraded
     self.minutesUntraded = minutesUntraded
     self.minutesMissing = minutesMissing
     self.isCoarse = isCoarse
+    self.reference = reference
     self.source = source
   }
+
+  public var afterHoursVolume: ExactDecimal { afterHours.volume }
+  public var afterHoursTurnover: ExactDecimal { afterHours.turnover }
 
   /// Exchange volume less minutes less gaps: zero, or candled has a bug. nil without a day's end.
   public var residualVolume: ExactDecimal? {
@@ -147,6 +152,23 @@ public struct DayCertificate: Sendable, Hashable {
 
   /// Both residuals are known and zero.
   public var isBalanced: Bool { residualVolume?.isZero == true && residualTurnover?.isZero == true }
+}
+
+/// What the exchange says of a day before anything trades: it proves each adjustment factor, or
+/// replaces it, when no file has it any more.
+public struct DayReference: Sendable, Hashable {
+  /// Adjusted on an ex-day.
+  public var previousClose: ExactDecimal
+  /// As the source stated them.
+  public var limits: StatedLimits
+  /// Whose row it is.
+  public var source: Source
+
+  public init(previousClose: ExactDecimal, limits: StatedLimits, source: Source) {
+    self.previousClose = previousClose
+    self.limits = limits
+    self.source = source
+  }
 }
 
 /// A row of a response that was refused; its neighbours were kept.

@@ -130,6 +130,23 @@ public enum StatedLimits: Sendable, Hashable {
   case none
   case band(PriceBand)
 
+  /// - Parameter band: as it is stored: nil where nothing is stated, zeros where no limit applies.
+  package init(stored band: PriceBand?) {
+    guard let band else {
+      self = .unstated
+      return
+    }
+    self = band.upper.isZero ? Self.none : .band(band)
+  }
+
+  package var stored: PriceBand? {
+    switch self {
+    case .unstated: nil
+    case .none: PriceBand(lower: .zero, upper: .zero)
+    case .band(let band): band
+    }
+  }
+
   /// The legal prices, nil where no limit applies; what is stated prevails over our own table.
   public func band(or table: @autoclosure () -> PriceBand?) -> PriceBand? {
     switch self {

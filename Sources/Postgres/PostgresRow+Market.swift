@@ -20,7 +20,8 @@ extension PostgresRow {
       volume: try numeric(), turnover: try numeric(), cause: try code(), source: try source())
   }
 
-  /// `symbol` … `minutes_missing` and `coarse` of a certificate, and `source` of its instrument.
+  /// `symbol`, `trading_day` and the columns of `CertificateColumns`, and `source` of the
+  /// instrument.
   package mutating func certificate() throws(StoreError) -> DayCertificate {
     DayCertificate(
       symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
@@ -28,7 +29,22 @@ extension PostgresRow {
       minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),
       afterHoursVolume: try numeric(), afterHoursTurnover: try numeric(),
       minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16(),
-      isCoarse: try bool(), source: try source())
+      isCoarse: try bool(), reference: try dayReference(), source: try source())
+  }
+
+  private mutating func dayReference() throws(StoreError) -> DayReference? {
+    let (previousClose, limits) = (try optionalNumeric(), try limits())
+    let source = try optionalInt16()
+    guard let previousClose, let source else { return nil }
+    return DayReference(
+      previousClose: previousClose, limits: limits, source: Source(rawValue: source))
+  }
+
+  /// Limit-up and limit-down.
+  private mutating func limits() throws(StoreError) -> StatedLimits {
+    let (upper, lower) = (try optionalNumeric(), try optionalNumeric())
+    guard let upper, let lower else { return .unstated }
+    return StatedLimits(stored: PriceBand(lower: lower, upper: upper))
   }
 
   package mutating func marketSession() throws(StoreError) -> MarketSession {
@@ -65,6 +81,16 @@ extension MarketSession {
       """)
 }
 
+/// A row of `day_audit`, `a`.
+package enum CertificateColumns {
+  package static let list = """
+    a.exchange_volume, a.exchange_turnover, a.minute_volume, a.minute_turnover, a.gap_volume,
+    a.gap_turnover, a.after_hours_volume, a.after_hours_turnover, a.minutes_traded,
+    a.minutes_untraded, a.minutes_missing, a.coarse, a.previous_close, a.limit_up, a.limit_down,
+    a.reference_source
+    """
+}
+
 /// A row of `quote` as the exchange told it: all that followers and a restart both read back.
 package enum SnapshotColumns {
   package static let list = """
@@ -98,10 +124,7 @@ extension PostgresRow {
     }
     quote.bids = try book()
     quote.asks = try book()
-    let (upper, lower) = (try optionalNumeric(), try optionalNumeric())
-    if let upper, let lower {
-      quote.limits = upper.isZero ? .none : .band(PriceBand(lower: lower, upper: upper))
-    }
+    quote.limits = try limits()
     return quote
   }
 }

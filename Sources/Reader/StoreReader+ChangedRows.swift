@@ -74,10 +74,7 @@ extension StoreReader {
   private static let readCertificates = Statement(
     name: "read_changed_certificates",
     sql: """
-      select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
-        a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse,
-        i.source
+      select c.seq, i.symbol, a.trading_day, \(CertificateColumns.list), i.source
       from feed_changes c,
         unnest(c.audit_instrument_ids, c.audit_days) k (instrument_id, trading_day)
       join feed_audits a on a.instrument_id = k.instrument_id and a.trading_day = k.trading_day

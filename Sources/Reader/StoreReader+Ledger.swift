@@ -68,10 +68,8 @@ extension StoreReader {
   private static let readCertificates = Statement(
     name: "query_certificates",
     sql: """
-      select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
-        a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse,
-        i.source, a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
+      select i.symbol, a.trading_day, \(CertificateColumns.list), i.source, a.residual_volume,
+        a.residual_turnover, a.balanced, a.repaired_at
       from feed_audits a
       join feed_instruments i on i.id = a.instrument_id
       where a.trading_day = coalesce($1::date, (select max(trading_day) from feed_audits))

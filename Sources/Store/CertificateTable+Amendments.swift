@@ -56,9 +56,10 @@ extension CertificateTable {
         select *
         from unnest(
             $1::int[], $2::date[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[],
-            $7::smallint[], $8::bool[])
+            $7::smallint[], $8::bool[], $10::numeric[], $11::numeric[], $12::numeric[],
+            $13::smallint[])
           r (instrument_id, trading_day, volume, turnover, after_volume, after_turnover, missing,
-            coarse)
+            coarse, previous_close, limit_up, limit_down, reference_source)
       ),
       sums as (
         select t.instrument_id, t.trading_day,
@@ -69,7 +70,11 @@ extension CertificateTable {
           t.after_volume, t.after_turnover,
           t.coarse and (a.coarse or t.volume > a.exchange_volume
             or t.turnover > a.exchange_turnover) is true as coarse,
-          least(t.missing, d.minutes - m.traded - m.untraded) as missing, m.*, g.*, d.closes_at
+          least(t.missing, d.minutes - m.traded - m.untraded) as missing, m.*, g.*, d.closes_at,
+          coalesce(t.previous_close, a.previous_close) as previous_close,
+          coalesce(t.limit_up, a.limit_up) as limit_up,
+          coalesce(t.limit_down, a.limit_down) as limit_down,
+          coalesce(t.reference_source, a.reference_source) as reference_source
         from told t
         join day_audit a using (instrument_id, trading_day)
         \(DayAccount.sums)
@@ -105,6 +110,10 @@ extension CertificateTable {
           minutes_untraded = s.untraded,
           minutes_missing = s.missing,
           coarse = s.coarse,
+          previous_close = s.previous_close,
+          limit_up = s.limit_up,
+          limit_down = s.limit_down,
+          reference_source = s.reference_source,
           known_from = $9::timestamptz
         from grown s
         left join opened o using (instrument_id, trading_day)
@@ -112,10 +121,11 @@ extension CertificateTable {
           and a.trading_day = s.trading_day
           and (a.exchange_volume, a.exchange_turnover, a.after_hours_volume,
               a.after_hours_turnover, a.minute_volume, a.minute_turnover, a.gap_volume,
-              a.gap_turnover, a.coarse)
+              a.gap_turnover, a.coarse, a.previous_close, a.limit_up, a.limit_down)
             is distinct from (s.volume, s.turnover, s.after_volume, s.after_turnover,
               s.minute_volume, s.minute_turnover, s.gap_volume + coalesce(o.volume, 0),
-              s.gap_turnover + coalesce(o.turnover, 0), s.coarse)
+              s.gap_turnover + coalesce(o.turnover, 0), s.coarse, s.previous_close, s.limit_up,
+              s.limit_down)
         returning a.instrument_id, a.trading_day
       )
       select c.instrument_id, c.trading_day, o.id
@@ -132,6 +142,9 @@ extension CertificateTable {
       parameters.add { $0.array(rows, type: column.type) { column.write(&$0, $1) } }
     }
     parameters.add { $0.timestamp(context.knownAt) }
+    for column in Self.reference {
+      parameters.add { $0.array(rows, type: column.type) { column.write(&$0, $1) } }
+    }
     for var row in try run(Self.amend, with: parameters).rows {
       context.keys.certificates.append(DayKey(instrument: try row.int32(), day: try row.day()))
       context.receipt.certificates += 1

@@ -13,6 +13,14 @@ struct CertificateTable: TableGroup {
     name: "certify_repair", stamps: ["known_from", "repaired_at"], afterHours: .first,
     refreshes: "t.repaired_at is null")
 
+  /// No later certificate takes it back.
+  static let reference: [RowTable<Identified<DayCertificate>>.Column] = [
+    .numeric("previous_close", role: .kept) { $0.row.reference?.previousClose },
+    .numeric("limit_up", role: .kept) { $0.row.reference?.limits.stored?.upper },
+    .numeric("limit_down", role: .kept) { $0.row.reference?.limits.stored?.lower },
+    .int16("reference_source", role: .kept) { $0.row.reference?.source.rawValue },
+  ]
+
   private static func table(
     name: String, stamps: [String], afterHours: ColumnRole = .value, refreshes: String? = nil
   ) -> RowTable<Identified<DayCertificate>> {
@@ -33,7 +41,7 @@ struct CertificateTable: TableGroup {
         .int16("minutes_untraded") { $0.row.minutesUntraded },
         .int16("minutes_missing") { $0.row.minutesMissing },
         .bool("coarse") { $0.row.isCoarse },
-      ],
+      ] + reference,
       stamps: stamps, conflict: .replaced, refreshes: refreshes, counter: \.certificates,
       origin: \.row.rowDescription.origin)
   }
@@ -50,32 +58,7 @@ struct CertificateTable: TableGroup {
       try write(
         rows.filter { !isRepaired($0) }, to: Self.certificates, at: context.knownAt, in: &context)
       try amend(rows.filter(isRepaired), in: &context)
-      try keepPreviousCloses(of: rows)
     }
-  }
-
-  /// The exchange's reference price of the day, which is gone with the next day's first quote.
-  private static let keepPreviousCloses = Statement(
-    name: "keep_previous_closes",
-    sql: """
-      update day_audit a
-      set previous_close = q.previous_close
-      from unnest($1::int[], $2::date[]) k (instrument_id, trading_day)
-      join quote q using (instrument_id, trading_day)
-      where a.instrument_id = k.instrument_id
-        and a.trading_day = k.trading_day
-        and q.previous_close > 0
-        and a.previous_close is distinct from q.previous_close
-      """)
-
-  private func keepPreviousCloses(
-    of rows: [Identified<DayCertificate>]
-  ) throws(StoreError) {
-    if rows.isEmpty { return }
-    let parameters = WireParameters(
-      .array(rows, type: .int4) { $0.int32($1.id) },
-      .array(rows, type: .date) { $0.date($1.row.tradingDay) })
-    try run(Self.keepPreviousCloses, with: parameters)
   }
 
   /// What a repair made of a day.

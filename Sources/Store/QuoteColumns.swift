@@ -59,22 +59,9 @@ extension WireBuffer {
     book(row.quote.bids)
     book(row.quote.asks)
     bytes(row.bookState)
-    limits(row.quote.limits)
-  }
-
-  /// Stated that there are none: 0, which is no price.
-  private mutating func limits(_ limits: StatedLimits) {
-    switch limits {
-    case .unstated:
-      null()
-      null()
-    case .none:
-      numeric(.zero)
-      numeric(.zero)
-    case .band(let band):
-      numeric(band.upper)
-      numeric(band.lower)
-    }
+    let limits = row.quote.limits.stored
+    optionalNumeric(limits?.upper)
+    optionalNumeric(limits?.lower)
   }
 
   private mutating func dayFields(_ quote: borrowing Quote) {

@@ -65,10 +65,18 @@ struct QuoteTable: TableGroup {
   private static let readQuotes = Statement(
     name: "read_quotes",
     sql: """
-      select i.source, i.name, q.received_at, q.book_state, i.symbol, q.trading_day, q.quoted_at,
-        \(SnapshotColumns.list)
+      select i.source, coalesce(s.source, i.source), i.name, q.received_at, q.book_state,
+        i.symbol, q.trading_day, q.quoted_at, \(SnapshotColumns.list)
       from quote q
       join instrument i on i.id = q.instrument_id
+      left join lateral (
+        select v.source
+        from serving v
+        where v.series = i.source
+          and v.since <= q.received_at
+        order by v.since desc
+        limit 1
+      ) s on true
       order by i.id
       """)
 
@@ -83,10 +91,10 @@ struct QuoteTable: TableGroup {
 extension PostgresRow {
   /// The columns of `readQuotes`, in order.
   fileprivate mutating func storedQuote() throws(StoreError) -> StoredState.InstrumentState {
-    let (source, name) = (try source(), try optionalText())
+    let (source, servedBy, name) = (try source(), try source(), try optionalText())
     let (receivedAt, bookState) = (try timestamp(), try bytes())
     return StoredState.InstrumentState(
-      quote: try quote(), source: source, name: name, receivedAt: receivedAt,
-      bookState: bookState)
+      quote: try quote(), source: source, servedBy: servedBy, name: name,
+      receivedAt: receivedAt, bookState: bookState)
   }
 }

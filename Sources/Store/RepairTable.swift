@@ -117,10 +117,7 @@ extension RepairTable {
   private static let readCertificate = Statement(
     name: "read_certificate",
     sql: """
-      select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
-        a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse,
-        i.source
+      select i.symbol, a.trading_day, \(CertificateColumns.list), i.source
       from day_audit a
       join instrument i on i.id = a.instrument_id
       where a.instrument_id = $1::int

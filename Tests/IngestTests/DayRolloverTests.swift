@@ -66,6 +66,10 @@ import Trials
     let tables = try run(stopped + second.entries, restartAt: stopped.count)
     let unseen = certificates(tables, of: Self.friday).values
     #expect(!unseen.isEmpty && unseen.allSatisfy { $0.exchangeVolume == nil })
+    // Monday's row ends Friday, and does not say what its previous close was.
+    let references = certificates(tables, of: Self.friday).mapValues(\.reference)
+    #expect(references.values.contains { $0?.source == .live })
+    #expect(references == first.tables.certificates.mapValues(\.reference))
     #expect(tables.gaps.count == unseen.count)
     #expect(tables.gaps.allSatisfy { $0.cause == .unseenClose && $0.from <= $0.to })
     #expect(certificates(tables, of: Self.monday) == second.tables.certificates)

@@ -26,6 +26,7 @@ struct Tables: Sendable, Equatable {
     var forming: Candle?
     var bookState: [UInt8]
     var receivedAt: Timestamp
+    var servedBy: Source
   }
 
   struct CertificateKey: Hashable {
@@ -80,7 +81,8 @@ struct Tables: Sendable, Equatable {
     for row in commit.quotes {
       quotes[row.quote.symbol] = QuoteState(
         quote: row.quote, forming: row.forming, bookState: row.bookState,
-        receivedAt: row.receivedAt)
+        receivedAt: row.receivedAt,
+        servedBy: serving.last { $0.since <= row.receivedAt }?.source ?? row.source)
     }
   }
 
@@ -90,7 +92,7 @@ struct Tables: Sendable, Equatable {
       position: position, knownAt: knownAt, bookState: bookState,
       quotes: quotes.values.map { row in
         StoredState.InstrumentState(
-          quote: row.quote, source: .live, name: names[row.quote.symbol],
+          quote: row.quote, source: .live, servedBy: row.servedBy, name: names[row.quote.symbol],
           receivedAt: row.receivedAt, bookState: row.bookState)
       },
       epoch: 1, lastSeq: 0)

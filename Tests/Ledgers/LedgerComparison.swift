@@ -159,7 +159,9 @@ extension ObservableLedger {
     _ certificates: [DayCertificate], _ differences: inout Differences
   ) {
     var given: Set<Symbol> = []
-    for certificate in certificates {
+    for var certificate in certificates {
+      // The ledger is of what traded.
+      certificate.reference = nil
       if !given.insert(certificate.symbol).inserted {
         differences.add("\(certificate.symbol): two audits")
       }

@@ -1,5 +1,6 @@
 import Commits
 import Market
+import Reader
 import Store
 import TestSupport
 import Testing
@@ -86,30 +87,32 @@ import Testing
       try database.value("select count(ex_day) from candled.ranges") == "0")
   }
 
-  @Test func `a certificate keeps the previous close of its day's quote`() async throws {
+  @Test func `what the exchange said of a day is kept, whatever is certified later`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = StoreSamples(seed: 71)
-    _ = try await writer.commit(samples.minute(0, position: 1, instruments: 3))
-    var commit = Commit(position: JournalPosition(2), knownAt: StoreSamples.start)
-    func certificate(_ day: TradingDay) -> DayCertificate {
-      DayCertificate(
-        symbol: StoreSamples.symbol(1), tradingDay: day, exchangeVolume: nil,
-        exchangeTurnover: nil, minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero,
-        gapTurnover: .zero, afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0,
-        minutesUntraded: 0, minutesMissing: 240)
+    let reference = DayReference(
+      previousClose: ExactDecimal(units: 1000, scale: 2),
+      limits: .band(
+        PriceBand(
+          lower: ExactDecimal(units: 900, scale: 2), upper: ExactDecimal(units: 1100, scale: 2))),
+      source: .live)
+    var certificate = DayCertificate(
+      symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day, exchangeVolume: nil,
+      exchangeTurnover: nil, minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero,
+      gapTurnover: .zero, afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0,
+      minutesUntraded: 0, minutesMissing: 240, reference: reference)
+    for (position, missing) in [(1, 240), (2, 239)] as [(Int64, Int16)] {
+      var commit = Commit(position: JournalPosition(position), knownAt: StoreSamples.start)
+      certificate.minutesMissing = missing
+      commit.certificates = [certificate]
+      #expect(try await writer.commit(commit).certificates == 1)
+      let stored = try StoreReader(url: database.url).certificates(day: StoreSamples.day)
+      #expect(stored.map(\.certificate.reference) == [reference])
+      #expect(stored.map(\.certificate.minutesMissing) == [missing])
+      certificate.reference = nil
     }
-    commit.certificates = [
-      certificate(StoreSamples.day), certificate(StoreSamples.day.advanced(by: -1)),
-    ]
-    _ = try await writer.commit(commit)
     #expect(
-      try database.execute(
-        """
-        select a.trading_day, a.previous_close = q.previous_close
-        from candled.day_audit a
-        join candled.quote q using (instrument_id)
-        order by a.trading_day desc
-        """) == [["2026-07-06", "t"], ["2026-07-05", nil]])
+      try database.execute("select previous_close, limit_up, limit_down from candled.coverage")
+        == [["10.00", "11.00", "9.00"]])
   }
 }
