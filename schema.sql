@@ -222,6 +222,14 @@ begin
             'ourselves.'
         ),
         (
+          'factor_basis_name', '1 file, 2 derived',
+          'What a step of adjustment rests on. derived: the close over the next previous close.'
+        ),
+        (
+          'factor_verdict_name', '1 proven, 2 within_a_tick, 3 contradicted, 4 untestable',
+          'What the exchange''s previous close of the day says of a file''s step of adjustment.'
+        ),
+        (
           'trading_name',
           '0 normal, 1 halted, 2 delisted, 3 pre_open, 4 auction, 5 not_listed',
           'What can be done with an instrument.'
@@ -459,9 +467,16 @@ create table if not exists adjustment_factor (
   instrument_id integer not null,
   kind smallint not null,
   from_day date not null,
-  factor numeric not null,
+  factor numeric,
   known_from timestamptz not null,
   known_to timestamptz,
+  filed numeric,
+  is_fund boolean not null default false,
+  filed_cash numeric,
+  filed_split numeric,
+  basis smallint not null default 1,
+  verdict smallint,
+  exception text,
   primary key (instrument_id, kind, from_day, known_from),
   constraint factor_is_positive check (factor > 0 and factor < 'Infinity'),
   constraint factor_was_known_forward check (known_to >= known_from)
@@ -469,10 +484,29 @@ create table if not exists adjustment_factor (
 create unique index if not exists adjustment_factor_now
   on adjustment_factor (instrument_id, kind, from_day)
   where known_to is null;
-comment on table adjustment_factor is 'Adjustment factors over time. qfq divides, hfq multiplies.';
-comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
+comment on table adjustment_factor is
+  'Adjustment factors as they are served, over time. qfq divides, hfq multiplies.';
+comment on column adjustment_factor.kind is
+  '1 qfq, 2 hfq: dividends and splits; 3 split: units that one of the first day has become.';
 comment on column adjustment_factor.from_day is 'Valid from this day until the next row''s.';
-comment on column adjustment_factor.factor is 'As the source sends it.';
+comment on column adjustment_factor.factor is
+  'The file''s, where no step since (qfq) or before (hfq) is another; null: not known.';
+comment on column adjustment_factor.filed is
+  'As the file has it; null where it has nothing of the day.';
+comment on column adjustment_factor.is_fund is
+  'Whether the file has cash and splits beside it, as those of funds do.';
+comment on column adjustment_factor.filed_cash is
+  'Cash a unit so far, as a fund''s file has it; null where that cannot be read.';
+comment on column adjustment_factor.filed_split is
+  'The product of the splits so far, as a fund''s file has it: 1 to 2 may be 2 or 0.5.';
+comment on column adjustment_factor.basis is
+  'What the day''s step rests on: see factor_basis_name().';
+comment on column adjustment_factor.verdict is
+  'What the exchange''s previous close says of the file''s step: see factor_verdict_name(). Null '
+  'before the first change, and where nothing changed.';
+comment on column adjustment_factor.exception is
+  'Why the verdict is no better: unrecorded, close_unseen, first_day (no close before it), unmoved '
+  '(the previous close of a fund that paid is the close) or cash_by_holder (a tick off).';
 comment on column adjustment_factor.known_from is 'This value was known in [known_from, known_to).';
 comment on column adjustment_factor.known_to is 'Null for the current value.';
 
@@ -2015,6 +2049,7 @@ begin atomic
   from adjustment_factor f
   where f.instrument_id = series
     and f.kind = factor_kind
+    and f.factor is not null
     and case
       when as_of is null then f.known_to is null
       else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
@@ -3479,13 +3514,16 @@ comment on view disagreements is 'Values on which two sources, or two readings, 
 create or replace view factors as
 select
   i.symbol,
-  case f.kind when 1 then 'qfq' when 2 then 'hfq' end as kind,
-  f.from_day, f.factor, f.known_from, f.known_to, s.name as source, f.instrument_id
+  case f.kind when 1 then 'qfq' when 2 then 'hfq' when 3 then 'split' end as kind,
+  f.from_day, f.factor, f.known_from, f.known_to, s.name as source, f.instrument_id,
+  factor_basis_name(f.basis) as basis, factor_verdict_name(f.verdict) as verdict, f.exception,
+  f.filed, f.filed_cash, f.filed_split
 from adjustment_factor f
 join instrument i on i.id = f.instrument_id
 left join source s on s.code = i.source;
 comment on view factors is
-  'Adjustment factors, current (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
+  'Adjustment factors as they are served, current (known_to is null) and earlier ones, and what '
+  'each rests on: qfq divides, hfq multiplies.';
 
 create or replace view lists as
 select
@@ -3691,6 +3729,21 @@ begin
     order by d.opened_at, d.id;
   return query
     select
+      'factor', f.known_from,
+      format(
+        '%s %s since %s: %s', f.kind, coalesce(f.factor::text, 'not known'), f.from_day,
+        concat_ws(', ', f.basis, f.verdict, f.exception, 'the file has ' || f.filed))
+    from (
+      select distinct on (f.kind) f.*
+      from factors f
+      where f.instrument_id = series
+        and f.known_to is null
+        and f.from_day <= it.trading_day
+      order by f.kind, f.from_day desc
+    ) f
+    order by f.kind;
+  return query
+    select
       'certificate', a.known_from,
       format(
         '%s: the exchange''s day %s%s, minutes %s, gaps %s, residual %s',
@@ -3707,7 +3760,8 @@ $function$;
 comment on function why is
   'The origin of one candle: the candle with opened_at <= at < closed_at, the candles it was '
   'calculated from, its earlier revisions, the changes that wrote it (while the change feed keeps '
-  'them), and who served, the gaps, disagreements and certificates in its interval.';
+  'them), and who served, the gaps, disagreements and certificates in its interval, and the '
+  'factors of its day.';
 
 -- For followers. LISTEN candled is a hint; these are the truth.
 
@@ -4125,7 +4179,12 @@ begin
         (19, 'gaps.state', 'open, closed or permanent.'),
         (20, 'revisions.cause', 'Why the values were replaced: the names of revision_cause_name().'),
         (21, 'disagreements.state', 'open or resolved.'),
-        (22, 'factors.kind', 'qfq or hfq.'),
+        (22, 'factors.kind', 'qfq, hfq (dividends and splits) or split.'),
+        (22, 'factors.basis', 'What the step of from_day rests on: file or derived.'),
+        (
+          22, 'factors.verdict',
+          'What the exchange says of the file''s step: the names of factor_verdict_name().'
+        ),
         (23, 'key\_usage.state', 'parked (not used before parked_until) or usable.'),
         (24, 'leaders.acquired\_at', 'When the term began, by the server''s clock.'),
         (25, 'leaders.state', 'leads, expired (the lease ran out) or over.'),

@@ -41,6 +41,8 @@ package struct CommitReceipt: Sendable, Hashable {
   /// The reference rows that are new, differ or ended.
   package var reference = 0
   package var refusals = Refusals()
+  /// Instruments and days of which a file says otherwise than the exchange, for the first time.
+  package var contradictedFactors: [String] = []
   /// Why this commit was not notified; followers find it by their timers.
   package var notifyFault: StoreError?
   /// The commit had been made before the connection was lost; this call only learnt of it, and

@@ -48,23 +48,23 @@ package struct DayContradiction: Sendable, Hashable {
 package struct FactorBatch: Sendable, Hashable {
   package var source: Source
   package var factors: [AdjustmentFactor]
-  /// Of whom none is known any more.
-  package var unknown: [Series]
+  /// Days whose previous close was not the close before.
+  package var exDays: [ExDay]
 
-  package struct Series: Sendable, Hashable {
+  package struct ExDay: Sendable, Hashable {
     package var symbol: Symbol
-    package var kind: AdjustmentFactor.Kind
+    package var day: TradingDay
 
-    package init(symbol: Symbol, kind: AdjustmentFactor.Kind) {
+    package init(symbol: Symbol, day: TradingDay) {
       self.symbol = symbol
-      self.kind = kind
+      self.day = day
     }
   }
 
-  package init(source: Source, factors: [AdjustmentFactor], unknown: [Series] = []) {
+  package init(source: Source, factors: [AdjustmentFactor], exDays: [ExDay] = []) {
     self.source = source
     self.factors = factors
-    self.unknown = unknown
+    self.exDays = exDays
   }
 
   /// One batch an instrument and kind: what is not told of those ends.
@@ -72,7 +72,7 @@ package struct FactorBatch: Sendable, Hashable {
     Dictionary(grouping: factors) { "\($0.symbol) \($0.kind.rawValue)" }
       .sorted { $0.key < $1.key }
       .map { FactorBatch(source: source, factors: $0.value) }
-      + unknown.map { FactorBatch(source: source, factors: [], unknown: [$0]) }
+      + exDays.map { FactorBatch(source: source, factors: [], exDays: [$0]) }
   }
 }
 

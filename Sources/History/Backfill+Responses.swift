@@ -42,8 +42,6 @@ extension Backfill {
       next = try nextPage(page, of: feedRequest)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: feedRequest.source, factors: factors))
-    case .unknownFactors:
-      open.factors.append(FactorBatch(unknownOf: feedRequest, source: feedRequest.source))
     case .refused(let refusal) where isResponse(refusal, to: feedRequest): break
     default: return
     }

@@ -213,6 +213,11 @@ extension Engine {
         "the database refused rows, see the view rejections",
         metadata: ["rows": "\(receipt.refusals.rows)", "first": "\(receipt.refusals.first ?? "")"])
     }
+    if !receipt.contradictedFactors.isEmpty {
+      parts.log.critical(
+        "a file of factors contradicts the exchange and is not used there, see the view factors",
+        metadata: ["days": "\(receipt.contradictedFactors.joined(separator: ", "))"])
+    }
     guard receipt.seq != nil, receipt.notifyFault != status.commits.notifyFault else { return }
     if let fault = receipt.notifyFault {
       parts.log.error(

@@ -45,9 +45,6 @@ extension Pipeline {
       }
     case .factors(let factors):
       pending.commit.reference.factors.append(FactorBatch(source: entry.source, factors: factors))
-    case .unknownFactors:
-      pending.commit.reference.factors.append(
-        FactorBatch(unknownOf: feedRequest, source: entry.source))
     case .calendar(let days):
       digest.days += apply(days, on: entry.receivedAt.shanghaiDay)
       digest.found.append(.calendar(calendar))
@@ -64,17 +61,6 @@ extension Pipeline {
     usage.recordedAt = entry.receivedAt
     keyUsage[usage.label] = usage
     pending.keyUsage[PendingRows.KeyDay(label: usage.label, day: usage.day)] = usage
-  }
-}
-
-extension FactorBatch {
-  /// The batch that says that no factor is known of whom the request was for.
-  package init(unknownOf feedRequest: FeedRequest, source: Source) {
-    var unknown: [Series] = []
-    if case .factors(let symbol, let kind) = feedRequest.query {
-      unknown.append(Series(symbol: symbol, kind: kind))
-    }
-    self.init(source: source, factors: [], unknown: unknown)
   }
 }
 

@@ -36,6 +36,10 @@ extension QuoteStage {
       takeOverview(into: &rows)
       countMissing(membership, in: &response, into: &rows)
       response.digest.found += response.exRights.events
+      if !response.exDays.isEmpty {
+        rows.commit.reference.factors.append(
+          FactorBatch(source: source, factors: [], exDays: response.exDays))
+      }
       if !quoteBatch.unknown.isEmpty {
         response.digest.found.append(.unknownSymbols(quoteBatch.unknown))
       }
@@ -53,6 +57,7 @@ extension QuoteStage {
     let hasRefreshStamps: Bool
     var digest: Digest
     var exRights = ExRights()
+    var exDays: [FactorBatch.ExDay] = []
   }
 
   /// The first answer with quotes of another source changes who serves. One that was asked for
@@ -194,10 +199,13 @@ extension QuoteStage {
     guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
     let close = known.last.isPositive ? known.last : known.previousClose
     guard close.isPositive, close != today.previousClose else { return }
-    let sawClose =
-      known.tradingDay == book.calendar.previous(before: today.tradingDay)
-      && known.at.shanghaiSecondOfDay >= Session.afternoonClose
+    let isNextDay = known.tradingDay == book.calendar.previous(before: today.tradingDay)
+    let sawClose = isNextDay && known.at.shanghaiSecondOfDay >= Session.afternoonClose
     response.exRights.add([known.symbol], isSupposed: !sawClose)
+    // What the tables have decides. What stood still has a row of the morning.
+    if sawClose || isNextDay && known.last.isZero {
+      response.exDays.append(FactorBatch.ExDay(symbol: known.symbol, day: today.tradingDay))
+    }
   }
 
   /// The stamps in the last answer with quotes, by the symbols' places in its request.

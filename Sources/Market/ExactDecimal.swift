@@ -140,6 +140,19 @@ extension ExactDecimal {
     return try narrowed(wide, scale: scale)
   }
 
+  /// The product rounded half away from zero to `scale` places, where it has more.
+  /// - Throws: `overflow`.
+  package func multiplied(
+    by factor: ExactDecimal, scale places: UInt8
+  ) throws(ExactDecimalError) -> ExactDecimal {
+    let excess = Int(scale) + Int(factor.scale) - Int(places)
+    if excess <= 0 { return try self * factor }
+    let divisor = (0..<excess).reduce(Int128(1)) { power, _ in power * 10 }
+    let wide = Int128(units) * Int128(factor.units)
+    return try ExactDecimal.narrowed(
+      ExactDecimal.halfAwayFromZero(wide, over: divisor), scale: places)
+  }
+
   /// The quotient rounded half away from zero to `scale` places.
   /// - Throws: `divisionByZero`, `overflow`.
   public func divided(by divisor: ExactDecimal, scale places: UInt8) throws(ExactDecimalError)

@@ -35,14 +35,32 @@ public struct AdjustmentFactor: Sendable, Hashable {
   public var symbol: Symbol
   public var kind: Kind
   public var from: TradingDay
-  /// Positive.
+  /// Positive. Of a fund it says nothing.
   public var factor: ExactDecimal
+  /// nil for shares.
+  public var fund: FundTotals?
 
-  public init(symbol: Symbol, kind: Kind, from: TradingDay, factor: ExactDecimal) {
+  public init(
+    symbol: Symbol, kind: Kind, from: TradingDay, factor: ExactDecimal, fund: FundTotals? = nil
+  ) {
     self.symbol = symbol
     self.kind = kind
     self.from = from
     self.factor = factor
+    self.fund = fund
+  }
+
+  /// What a fund's file has beside, nil where that cannot be read.
+  public struct FundTotals: Sendable, Hashable {
+    /// The cash a unit was paid so far.
+    public var cash: ExactDecimal?
+    /// The product of its splits so far; which way they are written is not known.
+    public var split: ExactDecimal?
+
+    public init(cash: ExactDecimal?, split: ExactDecimal?) {
+      self.cash = cash
+      self.split = split
+    }
   }
 }
 

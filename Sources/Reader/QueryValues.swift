@@ -156,8 +156,8 @@ package enum PriceAdjustment: Sendable, Hashable {
 
 /// One thing known of a candle, as the function `why` tells it.
 package struct CandleFact: Sendable, Hashable {
-  /// `candle`, `rolled up`, `revision`, `change`, `served`, `gap`, `disagreement`, `certificate`,
-  /// `nothing`.
+  /// `candle`, `rolled up`, `revision`, `change`, `served`, `gap`, `disagreement`, `factor`,
+  /// `certificate`, `nothing`.
   package var what: String
   package var at: Timestamp
   /// For people.

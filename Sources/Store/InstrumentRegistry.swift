@@ -73,7 +73,7 @@ struct InstrumentRegistry {
     for batch in commit.bars { touch(batch.symbol, source: batch.source) }
     for batch in commit.reference.factors {
       for factor in batch.factors { touch(factor.symbol, source: batch.source) }
-      for series in batch.unknown { touch(series.symbol, source: batch.source) }
+      for exDay in batch.exDays { touch(exDay.symbol, source: batch.source) }
     }
     for marks in commit.reference.instrumentMarks { touch(marks.symbol, source: marks.source) }
     return split(touched)

@@ -2,7 +2,7 @@ import Commits
 import Market
 import Postgres
 
-/// Instruments, registered before rows refer to them, with their marks and factors.
+/// Instruments, registered before rows refer to them, with their marks.
 extension ReferenceTable {
   private static let added = RowTable<InstrumentRegistry.Entry>(
     "instrument", name: "add_instruments", into: "instrument",
@@ -116,7 +116,7 @@ extension ReferenceTable {
   }
 }
 
-// MARK: - Marks and factors
+// MARK: - Marks
 
 extension ReferenceTable {
   private static let markInstruments = Statement(
@@ -142,92 +142,5 @@ extension ReferenceTable {
       .array(rows, type: .text) { $0.optionalText($1.row.listedPart) })
     context.receipt.reference += try run(Self.markInstruments, with: parameters)
       .affectedRows
-  }
-
-  /// What holds no more ends, a factor that changed included …
-  private static let endFactors = Statement(
-    name: "end_factors",
-    sql: """
-      with told as (
-        select *
-        from unnest($1::int[], $2::smallint[], $3::date[], $4::numeric[])
-          r (instrument_id, kind, from_day, factor)
-      )
-      update adjustment_factor a
-      set known_to = greatest($5::timestamptz, a.known_from)
-      where a.known_to is null
-        and (a.instrument_id, a.kind) in (select instrument_id, kind from told)
-        and (a.instrument_id, a.kind, a.from_day, a.factor) not in (select * from told)
-      """)
-
-  /// … before what is new begins: the index of current factors is checked row by row.
-  private static let addFactors = Statement(
-    name: "add_factors",
-    sql: """
-      insert into adjustment_factor (instrument_id, kind, from_day, factor, known_from)
-      select t.*, $5::timestamptz
-      from unnest($1::int[], $2::smallint[], $3::date[], $4::numeric[])
-        t (instrument_id, kind, from_day, factor)
-      where not exists (
-        select
-        from adjustment_factor a
-        where a.known_to is null
-          and (a.instrument_id, a.kind, a.from_day, a.factor)
-            = (t.instrument_id, t.kind, t.from_day, t.factor))
-      on conflict (instrument_id, kind, from_day, known_from) do update
-      set factor = excluded.factor, known_to = null
-      """)
-
-  private static let endUnknownFactors = Statement(
-    name: "end_unknown_factors",
-    sql: """
-      update adjustment_factor a
-      set known_to = greatest($3::timestamptz, a.known_from)
-      from unnest($1::int[], $2::smallint[]) u (instrument_id, kind)
-      where a.known_to is null
-        and a.instrument_id = u.instrument_id
-        and a.kind = u.kind
-      """)
-
-  private func endUnknown(
-    _ batches: [FactorBatch], in context: inout CommitContext
-  ) throws(StoreError) {
-    let ended = batches.flatMap { batch in
-      batch.unknown.map { (id: id(of: $0.symbol, source: batch.source), kind: $0.kind.rawValue) }
-    }
-    if ended.isEmpty { return }
-    let parameters = WireParameters(
-      .array(ended, type: .int4) { $0.int32($1.id) },
-      .array(ended, type: .int2) { $0.int16($1.kind) }, .timestamp(context.knownAt))
-    context.receipt.reference += try run(Self.endUnknownFactors, with: parameters)
-      .affectedRows
-  }
-
-  private struct FactorKey: Hashable {
-    var id: Int32
-    var kind: Int16
-    var day: TradingDay
-  }
-
-  func replace(_ batches: [FactorBatch], in context: inout CommitContext) throws(StoreError) {
-    let incoming = batches.flatMap { batch in
-      batch.factors.map { factor in
-        let key = FactorKey(
-          id: id(of: factor.symbol, source: batch.source), kind: factor.kind.rawValue,
-          day: factor.from)
-        return (key: key, factor: factor.factor)
-      }
-    }
-    try endUnknown(batches, in: &context)
-    let rows = incoming.lastOfEach(\.key)
-    if rows.isEmpty { return }
-    for statement in [Self.endFactors, Self.addFactors] {
-      let parameters = WireParameters(
-        .array(rows, type: .int4) { $0.int32($1.key.id) },
-        .array(rows, type: .int2) { $0.int16($1.key.kind) },
-        .array(rows, type: .date) { $0.date($1.key.day) },
-        .array(rows, type: .numeric) { $0.numeric($1.factor) }, .timestamp(context.knownAt))
-      context.receipt.reference += try run(statement, with: parameters).affectedRows
-    }
   }
 }

@@ -106,7 +106,8 @@ struct ReferenceTable: TableGroup {
     // Of an instrument's factors those that are left out end: all of them are one row here.
     let factors =
       context.strategy.isolatesRows ? rows.factors.flatMap(\.byInstrument) : rows.factors
-    try session.write(factors, in: &context, rowDescription: \.rowDescription, by: replace)
+    try session.write(
+      factors, in: &context, rowDescription: \.rowDescription, by: session.factors.replace)
     try write(rows.lists, to: Self.lists, in: &context)
     try session.write(rows.sessions, in: &context, rowDescription: \.rowDescription, by: replace)
     for contradiction in rows.contradictions { try record(contradiction, in: &context) }

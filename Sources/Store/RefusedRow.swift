@@ -118,7 +118,7 @@ extension BarBatch {
 
 extension FactorBatch {
   var rowDescription: RefusedRow.RowDescription {
-    let symbol = (factors.first?.symbol ?? unknown.first?.symbol).map { "\($0)" } ?? ""
+    let symbol = (factors.first?.symbol ?? exDays.first?.symbol).map { "\($0)" } ?? ""
     return RefusedRow.RowDescription(
       "factors", of: self, from: .init(source: source, symbol: symbol))
   }

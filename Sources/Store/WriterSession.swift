@@ -115,6 +115,7 @@ final class WriterSession {
   var certificates: CertificateTable { CertificateTable(session: self) }
   var repairs: RepairTable { RepairTable(session: self) }
   var reference: ReferenceTable { ReferenceTable(session: self) }
+  var factors: FactorTable { FactorTable(session: self) }
 
   /// The id of a series of the commit being written; its row was inserted first.
   func id(of symbol: Symbol, source: Source) -> Int32 {

@@ -15,63 +15,43 @@ import Testing
     _ text: String, _ symbol: String = "sh600000", _ kind: AdjustmentFactor.Kind = .qfq
   ) throws -> [AdjustmentFactor] {
     let symbol = try #require(Symbol(symbol))
-    let found = try Array(text.utf8).withUnsafeBytes {
+    return try Array(text.utf8).withUnsafeBytes {
       try SinaFactors.decode($0, status: 200, symbol: symbol, kind: kind)
     }
-    return try #require(found)
   }
 
-  private func isUnknown(_ rows: [String]) throws -> Bool {
+  private func fund(_ rows: [(day: String, members: String)]) throws -> [String] {
+    let rows = rows.map { #"{"d":"\#($0.day)","f":"1","\#($0.members)}"# }
     let text =
-      #"var sz159939hfq={"total":\#(rows.count),"data":[\#(rows.joined(separator: ","))]}"#
-    return try Array(text.utf8).withUnsafeBytes {
-      try SinaFactors.decode(
-        $0, status: 200, symbol: try #require(Symbol("sz159939")), kind: .hfq)
-    } == nil
-  }
-
-  private func fund(_ day: String, f: String = "1.0000", s: String, u: String) -> String {
-    #"{"d":"\#(day)","f":"\#(f)","s":\#(s),"u":\#(u)}"#
-  }
-
-  @Test(arguments: [
-    (#""2.0000""#, #""0.0000""#), (#""1.0000""#, #""0.7970""#), (#""0.4997""#, #""0.0000""#),
-    (#""1.0000""#, #""?""#), ("null", #""0""#), (#""1""#, "0.055"),
-  ])
-  func `a fund that paid or was split has no factors that are known`(_ s: String, _ u: String)
-    throws
-  {
-    let first = fund("1900-01-01", s: #""1.0000""#, u: #""0.0000""#)
-    #expect(try isUnknown([fund("2023-02-16", s: s, u: u), first]))
-    // Cumulative numbers start again lower: any row counts.
-    #expect(
-      try isUnknown([
-        fund("2024-02-16", s: #""1.0000""#, u: #""0.0000""#), fund("2023-02-16", s: s, u: u), first,
-      ]))
-    // Two rows of a day, one of them neutral.
-    #expect(try isUnknown([fund("1900-01-01", s: s, u: u), first]))
-  }
-
-  @Test func `a fund that never paid nor was split has the factor 1`() throws {
-    #expect(
-      try !isUnknown([
-        fund("2023-02-16", s: "1", u: "0"), fund("1900-01-01", s: #""1.0000""#, u: #""0.0000""#),
-      ]))
-  }
-
-  @Test func `factors other than 1 count, whatever stands beside them`() throws {
-    #expect(try !isUnknown([fund("2023-02-16", f: "1.5", s: "2", u: "0")]))
-  }
-
-  @Test func `an answer of a fund with events says that its factors are unknown`() throws {
-    let request = FeedRequest(
-      .factors(try #require(Symbol("sz159939")), .hfq), to: Sina.source)
-    let body =
-      #"var sz159939hfq={"total":1,"data":[\#(fund("2023-02-16", s: "2", u: "0"))]}"#
-    let response = Array(body.utf8).withUnsafeBytes {
-      FeedResponse.decode(request, status: 200, body: $0)
+      #"var sh510050hfq={"total":\#(rows.count),"data":[\#(rows.joined(separator: ","))]}"#
+    return try decode(text, "sh510050", .hfq).map { row in
+      let numbers = [row.fund?.cash, row.fund?.split].map { $0?.normalized.description ?? "-" }
+      return "\(row.from) \(numbers.joined(separator: " "))"
     }
-    #expect(response == .unknownFactors)
+  }
+
+  @Test func `a fund's row has the cash and the splits so far`() throws {
+    let found = try fund([
+      ("2025-12-17", #"s":"1.0000000000000000","u":"0.7970000000000000""#),
+      ("2024-12-02", #"s":"1.0000000000000000","u":"0.7170000000000000""#),
+      ("1900-01-01", #"s":1,"u":0"#),
+    ])
+    #expect(found == ["1900-01-01 0 1", "2024-12-02 0.717 1", "2025-12-17 0.797 1"])
+  }
+
+  @Test(arguments: [#"s":"?","u":"0.1""#, #"s":null,"u":"0.1""#, #"s":"","u":0.1"#])
+  func `a member of a fund that cannot be read is not known`(_ members: String) throws {
+    #expect(try fund([("2024-12-02", members)]) == ["2024-12-02 0.1 -"])
+  }
+
+  @Test func `of two different rows of a fund's day neither is read`() throws {
+    let rows = [#"s":"2","u":"0.1""#, #"s":"1","u":"0.1""#].map { ("2024-12-02", $0) }
+    #expect(try fund(rows) == ["2024-12-02 - -"])
+    #expect(try fund([rows[0], rows[0]]) == ["2024-12-02 0.1 2"])
+  }
+
+  @Test func `shares have neither`() throws {
+    #expect(try decode(file).allSatisfy { $0.fund == nil })
   }
 
   private func rows(_ factors: [AdjustmentFactor]) -> [String] {
@@ -175,10 +155,9 @@ import Testing
       var damaged = bytes
       damaged[bit / 8] ^= 1 << (bit % 8)
       do {
-        let found = try damaged.withUnsafeBytes {
+        let factors = try damaged.withUnsafeBytes {
           try SinaFactors.decode($0, status: 200, symbol: symbol, kind: .qfq)
         }
-        let factors = try #require(found)
         #expect(factors.allSatisfy { $0.factor.isPositive }, "bit \(bit)")
         #expect(zip(factors, factors.dropFirst()).allSatisfy { $0.from < $1.from }, "bit \(bit)")
       } catch {

@@ -71,7 +71,6 @@ package enum Probe: Sendable, Hashable {
       verdict.rows = count
       verdict.expect((1...60_000).contains(count), "a list of \(count)")
     case .factors(let factors): verdict.check(factors, of: request)
-    case .unknownFactors: break
     case .calendar(let days): verdict.check(days)
     }
     return verdict

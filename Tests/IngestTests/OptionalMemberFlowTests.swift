@@ -39,20 +39,4 @@ import Testing
     }
     #expect(groups.count == sources.count * 50_001)
   }
-
-  @Test func `a file that says that factors are unknown ends those that were believed`() throws {
-    var pipeline = Pipeline()
-    let request = FeedRequest(.factors(try #require(Symbol("sz159939")), .hfq), to: .sina)
-    let body =
-      #"var sz159939hfq={"total":1,"data":[{"d":"2023-02-16","f":"1.0","s":"2.0","u":"0"}]}"#
-    let at = try #require(Timestamp(rfc3339: "2026-07-06T15:10:00+08:00"))
-    pipeline.process(
-      .response(
-        to: request, requestedAt: at, receivedAt: at, status: 200, body: Array(body.utf8)),
-      at: JournalPosition(1))
-    let commit = pipeline.takeCommit()
-    let batch = try #require(commit?.reference.factors.first)
-    #expect(batch.factors.isEmpty)
-    #expect(batch.unknown.map { "\($0.symbol) \($0.kind.name)" } == ["sz159939 hfq"])
-  }
 }

@@ -67,6 +67,10 @@ import Testing
       exRights.add(digest.found)
     }
     #expect(exRights.seen == [symbol] && exRights.supposed == [])
+    let exDays = pipeline.takeCommit()?.reference.factors.flatMap(\.exDays) ?? []
+    #expect(
+      exDays.map { "\($0.symbol) \($0.day)" }
+        == ["07", "08", "09", "10"].map { "sh600036 2026-07-\($0)" })
   }
 
   @Test func `keys of earlier reloads are dropped once every worker has the new ones`() throws {

@@ -131,56 +131,19 @@ import Testing
       ]
       return try await writer.commit(commit).reference
     }
-    #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 1) == 3)
+    // The fourth: since the last of them there was no split.
+    #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 1) == 4)
     #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 2) == 0)
-    #expect(try await factors([(50, 10), (0, 11), (-100, 12)], 3) == 4)
+    #expect(try await factors([(50, 10), (0, 11), (-200, 15)], 3) == 6)
     #expect(
       try database.execute(
         """
         select from_day - date '2026-07-06', factor, known_to is null
-        from candled.adjustment_factor order by 1, known_from
+        from candled.adjustment_factor where kind = 1 order by 1, known_from
         """) == [
-          ["-200", "1.5", "f"], ["-100", "1.2", "t"], ["0", "1.0", "f"], ["0", "1.1", "t"],
+          ["-200", "1.5", "t"], ["-100", "1.2", "f"], ["0", "1.0", "f"], ["0", "1.1", "t"],
           ["50", "1.0", "t"],
         ])
-  }
-
-  @Test func `factors that nobody knows any more end, and adjusting is refused`() async throws {
-    let database = try StoreDatabase()
-    let writer = try await freshWriter(database)
-    let symbol = StoreSamples.symbol(0)
-    var first = commit(1)
-    first.reference.factors = AdjustmentFactor.Kind.allCases.map { kind in
-      FactorBatch(
-        source: .sina,
-        factors: [
-          AdjustmentFactor(
-            symbol: symbol, kind: kind, from: StoreSamples.day, factor: ExactDecimal(1))
-        ])
-    }
-    #expect(try await writer.commit(first).reference == 2)
-    func ask(_ adjust: String, _ more: String = "") throws {
-      try database.execute(
-        "select * from candled.candles('\(symbol)', '1d', adjust => '\(adjust)'\(more))")
-    }
-    try ask("hfq")
-    var second = commit(2)
-    second.knownAt = first.knownAt.adding(seconds: 60)
-    second.reference.factors = [
-      FactorBatch(
-        source: .sina, factors: [], unknown: [FactorBatch.Series(symbol: symbol, kind: .hfq)])
-    ]
-    #expect(try await writer.commit(second).reference == 1)
-    try ask("qfq")
-    let refusal = #expect(throws: StoreError.self) { try ask("hfq") }
-    #expect(refusal?.message.contains("no factors of \(symbol) are known") == true)
-    // As it was known before, the factor stands.
-    try ask("hfq", ", as_of => '\(first.knownAt)'")
-    second.position = JournalPosition(3)
-    #expect(try await writer.commit(second).reference == 0)
-    #expect(
-      try database.value(
-        "select count(*) from candled.market_candles('cn', '1d', adjust => 'hfq')") == "0")
   }
 
   @Test func `a restart finds the universe, the keys, the lists and the plans as they were`()

@@ -16,8 +16,6 @@ package enum FeedResponse: Sendable, Hashable {
   case listCount(Int)
   /// The factors of one instrument and kind, by ascending day.
   case factors([AdjustmentFactor])
-  /// The source has dividends or splits of the instrument, and no factor for them.
-  case unknownFactors
   /// Trading days, ascending.
   case calendar([TradingDay])
   case refused(FeedRefusal)

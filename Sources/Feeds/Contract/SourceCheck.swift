@@ -76,7 +76,6 @@ package struct SourceCheck: Sendable {
     case .candles(let page): verdicts[place] = verdict(on: page, at: receivedAt)
     case .list(let list): verdicts[place] = verdict(on: list)
     case .calendar(let days): verdicts[place] = verdict(on: days, at: receivedAt)
-    case .unknownFactors: verdicts[place] = .broken("no factors")
     case .factors(let factors) where factors.isEmpty: verdicts[place] = .broken("no factors")
     case .sessions(let sessions) where sessions.isEmpty:
       verdicts[place] = .broken("no sessions")

@@ -81,8 +81,7 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
       text: { "factors \(kind.name) \(symbol)" },
       endpoint: { _ in SinaFactors.endpoint(symbol: symbol, kind: kind) },
       decode: { (body, status, _) throws(FeedRefusal) -> FeedResponse in
-        let factors = try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind)
-        return factors.map { .factors($0) } ?? .unknownFactors
+        .factors(try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
       })
   }
 

@@ -2,9 +2,9 @@
 ///
 ///     var sh600000qfq={"total":2,"data":[{"d":"2026-07-16","f":"1.0"},…]}⏎/* … */
 ///
-/// A fund's rows have two members more: `u`, the cash paid a unit so far, and `s`, the ratio of its
-/// splits; their `f` is 1 whatever was paid. Such a fund has no factors that anybody knows, unless
-/// nothing was ever paid or split.
+/// A fund's rows have two members more: `u`, the cash paid a unit so far, and `s`, the product of
+/// its splits; their `f` is 1 whatever was paid. Which of two different rows of a day comes first is
+/// not known, and so neither is read.
 ///
 /// Read as data and never run. A factor that is wrong spoils every price before it, so here nothing
 /// is mended or left out: the variable must have the requested name, the number of rows must equal
@@ -22,10 +22,10 @@ enum SinaFactors {
       path: "/realstock/company/\(symbol)/\(kind.name).js", headers: SinaHistory.headers)
   }
 
-  /// The factors by ascending day; nil where the file shows events without factors for them.
+  /// The factors by ascending day.
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, kind: AdjustmentFactor.Kind
-  ) throws(FeedRefusal) -> [AdjustmentFactor]? {
+  ) throws(FeedRefusal) -> [AdjustmentFactor] {
     if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     let script = SinaScript(body)
     guard isDeclaration(script.name, of: "\(symbol)\(kind.name)") else {
@@ -39,12 +39,7 @@ enum SinaFactors {
       throw FeedRefusal(error)
     }
     try script.finish(reader)
-    let factors = try file.factors()
-    let one = ExactDecimal(1)
-    if file.hasEvents, factors.allSatisfy({ $0.value == one }) { return nil }
-    return factors.map { day, factor in
-      AdjustmentFactor(symbol: symbol, kind: kind, from: day, factor: factor)
-    }
+    return try file.factors(of: symbol, kind: kind)
   }
 
   private static func isDeclaration(_ name: UnsafeRawBufferPointer, of variable: String) -> Bool {
@@ -53,11 +48,13 @@ enum SinaFactors {
   }
 
   /// The object as it stands there.
-  private struct File {
+  fileprivate struct File {
     var total: Int64?
-    var rows: [(day: JSONValue?, factor: JSONValue?)]?
-    /// Cash, or a split, in any row: both are cumulative, but start again at times.
-    var hasEvents = false
+    var rows: [Row]?
+
+    struct Row {
+      var day, factor, cash, split: JSONValue?
+    }
 
     mutating func read(_ json: UnsafeRawBufferPointer) throws(JSONFault) -> JSONReader {
       var reader = try JSONReader(json)
@@ -73,18 +70,18 @@ enum SinaFactors {
     }
 
     private mutating func readRows(_ reader: inout JSONReader) throws(JSONFault) {
-      var rows: [(day: JSONValue?, factor: JSONValue?)] = []
+      var rows: [Row] = []
       try reader.openArray()
       while try reader.nextElement() {
-        var row: (day: JSONValue?, factor: JSONValue?)
+        var row = Row()
         try reader.openObject()
         while let key = try reader.nextKey() {
           let value = try reader.readValue()
           switch key {
           case "d": row.day = value
           case "f": row.factor = value
-          case "u": hasEvents = hasEvents || SinaFactors.decimal(value) != .zero
-          case "s": hasEvents = hasEvents || SinaFactors.decimal(value) != ExactDecimal(1)
+          case "u": row.cash = value
+          case "s": row.split = value
           default: break
           }
         }
@@ -93,46 +90,60 @@ enum SinaFactors {
       self.rows = rows
     }
 
-    func factors() throws(FeedRefusal) -> [(key: TradingDay, value: ExactDecimal)] {
+    func factors(
+      of symbol: Symbol, kind: AdjustmentFactor.Kind
+    ) throws(FeedRefusal) -> [AdjustmentFactor] {
       guard let rows, total == Int64(rows.count) else {
         throw FeedRefusal(.malformed, "the number of rows differs from `total`")
       }
-      var factors: [TradingDay: ExactDecimal] = [:]
+      var factors: [TradingDay: AdjustmentFactor] = [:]
       for (place, row) in rows.enumerated() {
-        let (day, factor) = try File.factor(of: row, place)
-        guard factors.updateValue(factor, forKey: day).map({ $0 == factor }) ?? true else {
+        let factor = try row.factor(of: symbol, kind: kind, at: place)
+        guard let other = factors.updateValue(factor, forKey: factor.from), other != factor else {
+          continue
+        }
+        guard factor.fund != nil, other.factor == factor.factor else {
           throw FeedRefusal(
             .implausible, "row \(place): a second, different factor for the same day")
         }
+        factors[factor.from]?.fund = AdjustmentFactor.FundTotals(cash: nil, split: nil)
       }
-      return factors.sorted { $0.key < $1.key }
-    }
-
-    private static func factor(
-      of row: (day: JSONValue?, factor: JSONValue?), _ place: Int
-    ) throws(FeedRefusal) -> (TradingDay, ExactDecimal) {
-      guard let day = row.day?.string.flatMap({ TradingDay(ascii: $0.bytes) }) else {
-        throw FeedRefusal(.malformed, "row \(place): a date expected")
-      }
-      guard let factor = row.factor.flatMap(SinaFactors.decimal) else {
-        throw FeedRefusal(.malformed, "row \(place): a factor expected")
-      }
-      guard factor.isPositive else {
-        throw FeedRefusal(.implausible, "row \(place): the factor is not positive")
-      }
-      return (day, factor)
+      return factors.values.sorted { $0.from < $1.from }
     }
   }
 
   /// Factors carry sixteen places, the last ones zeros; those of a thousand and more fit only
   /// without them.
-  private static func decimal(_ value: JSONValue) -> ExactDecimal? {
+  fileprivate static func decimal(_ value: JSONValue) -> ExactDecimal? {
     guard let text = value.string?.bytes ?? value.number?.bytes else { return nil }
     if let decimal = try? ExactDecimal(parsing: text) { return decimal }
     guard text.offset(of: UInt8(ascii: ".")) != nil else { return nil }
     var end = text.count
     while end > 0, text[end - 1] == UInt8(ascii: "0") { end -= 1 }
     return try? ExactDecimal(parsing: text.slice(0, to: end))
+  }
+}
+
+extension SinaFactors.File.Row {
+  fileprivate func factor(
+    of symbol: Symbol, kind: AdjustmentFactor.Kind, at place: Int
+  ) throws(FeedRefusal) -> AdjustmentFactor {
+    guard let day = day?.string.flatMap({ TradingDay(ascii: $0.bytes) }) else {
+      throw FeedRefusal(.malformed, "row \(place): a date expected")
+    }
+    guard let factor = factor.flatMap(SinaFactors.decimal) else {
+      throw FeedRefusal(.malformed, "row \(place): a factor expected")
+    }
+    guard factor.isPositive else {
+      throw FeedRefusal(.implausible, "row \(place): the factor is not positive")
+    }
+    let isFund = cash != nil || split != nil
+    return AdjustmentFactor(
+      symbol: symbol, kind: kind, from: day, factor: factor,
+      fund: isFund
+        ? AdjustmentFactor.FundTotals(
+          cash: cash.flatMap(SinaFactors.decimal), split: split.flatMap(SinaFactors.decimal))
+        : nil)
   }
 }
 

@@ -123,6 +123,7 @@ const texts = {
   what_candle: ["Candle", "蜡烛"],
   what_change: ["Stored", "入库"],
   what_served: ["Served by", "来源"],
+  what_factor: ["Adjustment", "复权"],
   what_nothing: ["Nothing", "无"],
 
   cause_late_start: ["late start", "开始较晚"],

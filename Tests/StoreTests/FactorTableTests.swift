@@ -1,0 +1,135 @@
+import Commits
+import Market
+import Reader
+import Store
+import TestSupport
+import Testing
+
+/// Factors on their way into the database: judged by the closes and previous closes that it has.
+@Suite struct FactorTableTests {
+  private let database: StoreDatabase
+  private let writer: StoreWriter
+  private static let symbol = StoreSamples.symbol(1)
+  private static let exDay = StoreSamples.day
+
+  /// A share that closed at 12.01 on the trading day before, and whose previous close is 8.39.
+  init() async throws {
+    database = try StoreDatabase()
+    writer = try await freshWriter(database)
+    try database.execute(
+      """
+      insert into candled.market_session values
+        (1, '2026-07-03', '2026-07-03 09:30+08', '2026-07-03 15:00+08'),
+        (1, '2026-07-06', '2026-07-06 09:30+08', '2026-07-06 15:00+08')
+      """)
+    let friday = try #require(TradingDay("2026-07-03"))
+    let close = try ExactDecimal("12.01")
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    commit.candles = [
+      Candle(
+        symbol: Self.symbol, timeframe: .day1, tradingDay: friday,
+        openedAt: Timestamp(day: friday, secondOfDay: Session.morningOpen),
+        closedAt: Timestamp(day: friday, secondOfDay: Session.afternoonClose), open: close,
+        high: close, low: close, close: close, volume: ExactDecimal(1_000),
+        turnover: ExactDecimal(12_010), flags: [], source: .live)
+    ]
+    commit.certificates = [
+      DayCertificate(
+        symbol: Self.symbol, tradingDay: Self.exDay, exchangeVolume: nil, exchangeTurnover: nil,
+        minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero, gapTurnover: .zero,
+        afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0, minutesUntraded: 0,
+        minutesMissing: 240,
+        reference: DayReference(
+          previousClose: try ExactDecimal("8.39"), limits: .unstated, source: .live))
+    ]
+    _ = try await writer.commit(commit)
+  }
+
+  private func file(_ step: String?) throws -> FactorBatch {
+    let rows = [("1900-01-01", "1")] + [step].compactMap(\.self).map { ("2026-07-06", $0) }
+    return FactorBatch(
+      source: .sina,
+      factors: try rows.map { day, factor in
+        AdjustmentFactor(
+          symbol: Self.symbol, kind: .hfq, from: try #require(TradingDay(day)),
+          factor: try ExactDecimal(factor))
+      })
+  }
+
+  private var exDays: FactorBatch {
+    FactorBatch(
+      source: .sina, factors: [],
+      exDays: [FactorBatch.ExDay(symbol: Self.symbol, day: Self.exDay)])
+  }
+
+  private func commit(_ batch: FactorBatch, _ position: Int64) async throws -> CommitReceipt {
+    var commit = Commit(
+      position: JournalPosition(position), knownAt: StoreSamples.start.adding(seconds: position))
+    commit.reference.factors = [batch]
+    return try await writer.commit(commit)
+  }
+
+  private func served() throws -> [[String?]] {
+    try database.execute(
+      """
+      select kind, from_day, round(factor, 6), basis, verdict, filed
+      from candled.factors where known_to is null order by kind, from_day
+      """)
+  }
+
+  @Test func `a step that the previous close proves is served as it is filed`() async throws {
+    let receipt = try await commit(file("1.430978723404"), 2)
+    #expect(receipt.reference == 3 && receipt.contradictedFactors.isEmpty)
+    #expect(
+      try served() == [
+        ["hfq", "1900-01-01", "1.000000", "file", nil, "1"],
+        ["hfq", "2026-07-06", "1.430979", "file", "proven", "1.430978723404"],
+        ["split", "2026-07-06", "1.000000", "file", "proven", nil],
+      ])
+    #expect(try await commit(file("1.430978723404"), 3).reference == 0)
+    #expect(try await commit(exDays, 4).reference == 0)
+  }
+
+  @Test func `a step that the exchange contradicts is kept, not served, and alarmed of once`()
+    async throws
+  {
+    #expect(
+      try await commit(file("14.30978723404"), 2).contradictedFactors == ["sh600001 2026-07-06"])
+    #expect(
+      try served()[1]
+        == ["hfq", "2026-07-06", "1.431466", "derived", "contradicted", "14.30978723404"])
+    #expect(try await commit(file("14.30978723404"), 3).contradictedFactors.isEmpty)
+    // The file is put right, and what was believed stays.
+    #expect(try await commit(file("1.430978723404"), 4).contradictedFactors.isEmpty)
+    #expect(try served()[1][4] == "proven")
+    #expect(
+      try database.value(
+        "select count(*) from candled.factors where verdict = 'contradicted'") == "2")
+  }
+
+  @Test func `a file that is late is waited for with the exchange's own step`() async throws {
+    #expect(try await commit(exDays, 2).reference == 1)
+    // Of what was before nobody knows anything.
+    #expect(try served() == [["hfq", "2026-07-06", nil, "derived", "within_a_tick", nil]])
+    let refusal = #expect(throws: StoreError.self) {
+      try database.execute("select * from candled.candles('sh600001', '1d', adjust => 'hfq')")
+    }
+    #expect(refusal?.message.contains("no factors of sh600001 are known") == true)
+    _ = try await commit(file(nil), 3)
+    #expect(
+      try served()[1] == ["hfq", "2026-07-06", "1.431466", "derived", "within_a_tick", nil])
+    _ = try await commit(file("1.430978723404"), 4)
+    #expect(try served()[1][4] == "proven")
+  }
+
+  @Test func `a candle says what its adjustment rests on`() async throws {
+    _ = try await commit(file("14.30978723404"), 2)
+    _ = try await commit(exDays, 3)
+    #expect(
+      try database.value(
+        """
+        select detail from candled.why('sh600001', '2026-07-03 10:00+08', '1d')
+        where what = 'factor' limit 1
+        """) == "hfq 1 since 1900-01-01: file, the file has 1")
+  }
+}
