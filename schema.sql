@@ -2041,6 +2041,24 @@ comment on function series_last is
   'Stage of candles(): the newest row of a series that was opened before a time and known then, '
   'with its present values.';
 
+create or replace function factor_kind(adjust text)
+returns smallint
+language plpgsql immutable
+as $function$
+begin
+  if adjust is null
+    or adjust not in ('raw', 'qfq', 'total', 'hfq', 'split')
+    and adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+  then
+    perform argument_error('adjust', adjust, 'raw, qfq, hfq, split, total or qfq: and a date');
+  end if;
+  return case adjust when 'raw' then null when 'hfq' then 2 when 'split' then 3 else 1 end;
+end
+$function$;
+comment on function factor_kind is
+  'The kind of adjustment_factor that an adjustment needs; null for raw. total is another name of '
+  'qfq.';
+
 create or replace function known_factors(series integer, factor_kind smallint, as_of timestamptz)
 returns setof adjustment_factor
 language sql stable
@@ -2082,31 +2100,38 @@ begin
     scale as (
       select
         k.from_day, k.to_day, case
-          when factor_kind = 2 then k.factor
+          when factor_kind > 1 then k.factor
           when stands_on is null then 1
           else s.factor
         end as times,
-        case factor_kind when 1 then k.factor else 1 end as parts
+        case factor_kind when 1 then k.factor when 2 then 1 else n.factor end as parts
       from known k
       left join known s on stands_on >= s.from_day and stands_on < s.to_day
+      left join known n on n.to_day = 'infinity'
     )
     select
       r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe, r.flags,
       r.source, r.revision, round(r.open * s.times / s.parts, 4),
       round(r.high * s.times / s.parts, 4), round(r.low * s.times / s.parts, 4),
-      round(r.close * s.times / s.parts, 4), r.volume, r.turnover, r.trades,
-      round(r.vwap * s.times / s.parts, 4)
+      round(r.close * s.times / s.parts, 4),
+      case
+        when factor_kind = 3 then round(r.volume * s.parts / s.times, scale(r.volume))
+        else r.volume
+      end, r.turnover, r.trades, round(r.vwap * s.times / s.parts, 4)
     from series_rows(series, length, from_ts, to_ts, as_of) r
     left join scale s on r.trading_day >= s.from_day and r.trading_day < s.to_day
-    where length <= 240
-      -- No one factor holds for a delivered week or month in which it changed.
-      or s.from_day <= (r.opened_at at time zone (market_of(series)).zone)::date
+    -- No one factor holds for a delivered week or month in which it changed.
+    where (length <= 240
+        or s.from_day <= (r.opened_at at time zone (market_of(series)).zone)::date)
+      -- Nor is a volume known where no split is.
+      and (factor_kind < 3 or s.from_day is not null)
     order by r.opened_at;
 end
 $function$;
 comment on function series_adjusted is
   'Stage of candles(): prices by the factor in force on the trading day, as known then, rounded '
-  'to 4 places, half away from zero; null on days without a known factor. factor_kind null is raw.';
+  'to 4 places, half away from zero; null on days without a known factor. Volumes follow splits '
+  'alone. factor_kind null is raw.';
 
 create or replace function series_forming(series integer, length smallint)
 returns setof candle
@@ -2719,7 +2744,7 @@ declare
   canonical text;
   averages boolean;
   length smallint := timeframe_code(candles.timeframe);
-  factor_kind smallint := case left(candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
+  factor_kind constant smallint := factor_kind(candles.adjust);
   stands_on date;
   base constant smallint := case when length > 240 then 240 when length < 90 then 1 else length end;
   row_limit bigint;
@@ -2734,12 +2759,6 @@ begin
   end if;
   if candles.fill = 'flat' and length not in (1, 5, 15, 30, 60) then
     perform argument_error('fill', candles.fill, 'none for timeframes other than 1m … 60m');
-  end if;
-  if candles.adjust is null
-    or candles.adjust not in ('raw', 'qfq', 'hfq')
-    and candles.adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
-  then
-    perform argument_error('adjust', candles.adjust, 'raw, qfq, hfq or qfq: and a date');
   end if;
   if candles.newest < 0 then
     perform argument_error('newest', candles.newest::text, 'a count');
@@ -2826,10 +2845,12 @@ comment on function
   'that many of the newest. timeframe: 1m, after_hours and 1d are stored; 5m, 15m, 30m and 60m '
   'come from minutes, 1w and 1mo from days, where partial (2 in flags) also means that some are '
   'missing. fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles '
-  'lacks one. adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the '
-  'first do); rounded to 4 places, half away from zero; volumes stay. as_of: the values known at '
-  'that time, corrections and factors alike. source: the series, if a symbol has several. vwap is '
-  'turnover ÷ volume if the source sends none; null for indexes and adjusted prices.';
+  'lacks one. adjust: raw, qfq or total (dividends and splits; today''s prices stand), '
+  'qfq:2025-06-30 (that day''s do), hfq (the first do); rounded to 4 places, half away from zero, '
+  'and null where no factor is known; split (splits alone, of volumes, too; without the days of '
+  'which they are not known). as_of: the values known at that time, corrections and factors alike. '
+  'source: the series, if a symbol has several. vwap is turnover ÷ volume if the source sends none; '
+  'null for indexes and adjusted prices.';
 
 create or replace function market_sources(market text)
 returns smallint[]
@@ -3150,19 +3171,12 @@ as $function$
 declare
   length constant smallint := timeframe_code(market_candles.timeframe);
   places constant smallint[] := market_sources(market_candles.market);
-  factor_kind constant smallint :=
-    case left(market_candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
+  factor_kind constant smallint := factor_kind(market_candles.adjust);
 begin
   if length is null then
     perform argument_error(
       'timeframe', market_candles.timeframe,
       '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
-  end if;
-  if market_candles.adjust is null
-    or market_candles.adjust not in ('raw', 'qfq', 'hfq')
-    and market_candles.adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
-  then
-    perform argument_error('adjust', market_candles.adjust, 'raw, qfq, hfq or qfq: and a date');
   end if;
   if market_candles.adjust = 'raw' and market_candles.as_of is null then
     return query

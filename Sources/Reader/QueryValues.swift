@@ -129,22 +129,26 @@ package enum PriceAdjustment: Sendable, Hashable {
   case qfq(standsOn: TradingDay?)
   /// Backward: multiplied with the factor of the day, so that the first prices stand.
   case hfq
+  /// Forward, for splits alone; volumes follow.
+  case split
 
-  /// `raw`, `qfq`, `qfq:2025-06-30`, `hfq`.
+  /// `raw`, `qfq`, `qfq:2025-06-30`, `hfq`, `split`.
   package var text: String {
     switch self {
     case .raw: "raw"
     case .qfq(nil): "qfq"
     case .qfq(let day?): "qfq:\(day)"
     case .hfq: "hfq"
+    case .split: "split"
     }
   }
 
   package init?(text: String) {
     switch text {
     case "raw": self = .raw
-    case "qfq": self = .qfq(standsOn: nil)
+    case "qfq", "total": self = .qfq(standsOn: nil)
     case "hfq": self = .hfq
+    case "split": self = .split
     default:
       guard text.hasPrefix("qfq:"), let day = TradingDay(String(text.dropFirst(4))) else {
         return nil

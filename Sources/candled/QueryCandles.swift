@@ -50,7 +50,7 @@ struct QueryCandles: ParsableCommand {
   @Option(help: "What to print where a candle is missing.")
   var fill = CandleFill.none
 
-  @Option(help: "The adjustment: raw, qfq, hfq, or qfq:yyyy-mm-dd for the prices of that day.")
+  @Option(help: "The adjustment: raw, qfq, hfq, split, or qfq:yyyy-mm-dd for that day's prices.")
   var adjust = PriceAdjustment.raw
 
   @Option(help: ArgumentHelp("The values as they were known at this time.", valueName: "time"))

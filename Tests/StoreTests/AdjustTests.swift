@@ -101,6 +101,30 @@ import Testing
     #expect(adjusted.map(\.volume) == raw.map(\.volume))
   }
 
+  @Test func `split moves prices by splits alone, and volumes with them`() async throws {
+    let store = try await Self.store()
+    try store.database.execute(
+      """
+      insert into candled.adjustment_factor
+      values
+        (1, 3, '1900-01-01', null, '2026-07-01 20:00+08', null),
+        (1, 3, '2026-06-30', 1, '2026-07-01 20:00+08', null),
+        (1, 3, '2026-07-01', 2, '2026-07-01 20:00+08', null)
+      """)
+    // Of the first day no split is known.
+    #expect(try Self.opens(store, "split") == ["5.0050", "10.0100", "10.0100", "10.0100"])
+    let raw = try store.ask(Self.symbol, .day1).dropFirst()
+    let split = try store.ask(Self.symbol, .day1) { $0.adjust = .split }
+    #expect(try split[0].volume == raw[1].volume * ExactDecimal(2))
+    #expect(split.dropFirst().map(\.volume) == raw.dropFirst().map(\.volume))
+    #expect(split.map(\.turnover) == raw.map(\.turnover))
+    let named = try ["total", "qfq"].map { adjust in
+      try store.database.execute(
+        "select * from candled.candles('sh600001', '1d', adjust => '\(adjust)')")
+    }
+    #expect(named[0] == named[1])
+  }
+
   @Test func `a delivered week in which the factor changed is not adjusted by one of them`()
     async throws
   {

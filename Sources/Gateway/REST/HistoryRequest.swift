@@ -95,7 +95,7 @@ struct HistoryRequest: Sendable {
   /// The series whose candle that is not over belongs to it; nil for prices of another day, or as
   /// they were known.
   var formingSeries: Int32? {
-    let isOfToday = query.adjust == .raw || query.adjust == .qfq(standsOn: nil)
+    let isOfToday = [.raw, .qfq(standsOn: nil), .split].contains(query.adjust)
     return query.asOf == nil && isOfToday ? series.id : nil
   }
 }

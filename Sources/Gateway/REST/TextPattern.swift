@@ -48,7 +48,8 @@ package struct TextPattern: Sendable {
     + "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
 
   static let adjustment = TextPattern(
-    "^(raw|hfq|qfq(:\(day))?)$", expectation: "raw, qfq, hfq, or qfq: and a date")
+    "^(raw|hfq|split|total|qfq(:\(day))?)$",
+    expectation: "raw, qfq, total, hfq, split, or qfq: and a date")
 
   /// Texts with commas between them, and perhaps blanks.
   static func list(countMax: Int, charactersMax: Int) -> String {

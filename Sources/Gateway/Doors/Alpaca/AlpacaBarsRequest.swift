@@ -17,11 +17,10 @@ struct AlpacaBarsRequest: Sendable {
     var nextToken: String?
   }
 
-  /// Our factors hold splits and dividends together, so each adjustment is for both, and the newest
-  /// prices stand, as Alpaca's do. A series without factors is refused, not shown as it is.
+  /// Factors hold dividends and splits together, or splits alone, and the newest prices stand, as
+  /// Alpaca's do. A series without factors is refused, not shown as it is.
   static let adjustments: KeyValuePairs<String, PriceAdjustment> = [
-    "raw": .raw, "split": .qfq(standsOn: nil), "dividend": .qfq(standsOn: nil),
-    "all": .qfq(standsOn: nil),
+    "raw": .raw, "split": .split, "dividend": .qfq(standsOn: nil), "all": .qfq(standsOn: nil),
   ]
   static let limitMax: Int64 = 10_000
   private static let limitDefault: Int64 = 1_000

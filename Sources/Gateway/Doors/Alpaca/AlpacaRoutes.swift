@@ -63,7 +63,8 @@ struct AlpacaRoutes: Sendable {
       example: "MTIz"),
     Parameter(
       "adjustment", .choice(AlpacaBarsRequest.adjustments.map(\.key)),
-      summary: "raw if absent; all others adjust for splits and dividends.", example: "raw"),
+      summary: "raw if absent; split for splits alone, the others for dividends, too.",
+      example: "raw"),
     Parameter("sort", .choice(["asc", "desc"]), summary: "By time.", example: "asc"),
     Parameter(
       "asof", .text(charactersMax: 10), summary: "Has no effect: symbols keep their meaning.",

@@ -20,7 +20,7 @@ __all__ = ["Database", "open_database"]
 
 Moment = str | date | datetime
 _Text = sql.SQL | sql.Composed
-Adjust = Literal["raw", "qfq", "hfq"] | str
+Adjust = Literal["raw", "qfq", "total", "hfq", "split"] | str
 
 _BOOK_LEVELS = 5
 _SCHEMA_VERSION_MIN = 10
@@ -74,8 +74,8 @@ class Database:
         """Final candles that opened in [start, end), in the order of the symbols and of time.
 
         `symbols` in any usual spelling: "600519.SH", "sh600519", "AAPL". `timeframe`: 1m, 5m, 15m,
-        30m, 60m, after_hours, 1d, 1w or 1mo. `adjust`: raw, qfq, "qfq:2026-06-30" or hfq. `as_of`:
-        the values known then. `newest`: only so many of the newest. `columns`: only these. `exact`:
+        30m, 60m, after_hours, 1d, 1w or 1mo. `adjust`: raw, qfq (or total), "qfq:2026-06-30", hfq,
+        or split. `as_of`: the values known then. `newest`: only so many of the newest. `columns`: only these. `exact`:
         Decimal instead of float64.
         """
         asked = sql.SQL(
