@@ -1012,11 +1012,35 @@ comment on function swap_month is
   'transaction runs any more that began before the copy was written to last: it would see a month '
   'without candles.';
 
+create or replace function price_ratio(series integer, day date, stands_on date default 'infinity')
+returns numeric
+language sql stable
+as $function$
+  with known as (
+    select k.from_day, k.factor
+    from adjustment_factor k
+    where k.instrument_id = series
+      and k.kind = 2
+      and k.known_to is null
+      and k.from_day <= stands_on
+  )
+  select case
+    when exists (select from known k where k.from_day > day) then
+      (select k.factor from known k where k.from_day <= day order by k.from_day desc limit 1)
+      / (select k.factor from known k order by k.from_day desc limit 1)
+    else 1
+  end
+$function$;
+comment on function price_ratio is
+  'What a price of a day is multiplied by to compare with prices of another one, the newest if '
+  'infinity, by dividends and splits; null if that is not known.';
+
 -- Ranges: highest and lowest prices of 52 weeks, kept so that a page need not read a year of days.
 
--- What is kept is a function of the instrument's day candles alone. Of the days before its newest
--- one only those count that no later one reaches, about twenty: with them the highest price since
--- any day is one element of an array. So a row stays right while days leave the 52 weeks.
+-- What is kept is a function of the instrument's day candles and factors alone. Of the days before
+-- its newest one only those count that no later one reaches, about twenty: with them the highest
+-- price since any day is one element of an array. So a row stays right while days leave the 52
+-- weeks.
 create table if not exists price_range (
   instrument_id integer primary key,
   trading_day date not null,
@@ -1029,8 +1053,9 @@ create table if not exists price_range (
   traded bit(364) not null
 );
 comment on table price_range is
-  'Highest and lowest prices of an instrument''s newest day candle and of the 363 days before it. '
-  'The writer keeps it with the candles; after changing day candles by hand, call keep_ranges().';
+  'Highest and lowest prices of an instrument''s newest day candle and of the 363 days before it, '
+  'adjusted to the newest prices. The writer keeps it with candles and factors; after changing '
+  'those by hand, call keep_ranges().';
 
 create or replace function range_high(kept price_range, since date, before date)
 returns numeric
@@ -1076,18 +1101,40 @@ begin
   if ids is null then
     ids := array(select i.id from instrument i);
     opened_ats := null;
-    delete from price_range r
-    where not exists (
-      select
-      from candle c
-      where c.instrument_id = r.instrument_id
-        and c.timeframe = 240);
   end if;
+  delete from price_range r
+  using unnest(ids, opened_ats) u (id, opened_at)
+  where r.instrument_id = u.id
+    and u.opened_at is null;
   insert into price_range
     (instrument_id, trading_day, high, low, high_days, highs, low_days, lows, traded)
   with changed as (
     select *
     from unnest(ids, opened_ats) u (id, opened_at)
+  ),
+  added as (
+    select c.instrument_id, c.trading_day, c.high, c.low
+    from changed u
+    join candle c
+      on c.instrument_id = u.id
+      and c.timeframe = 240
+      and c.opened_at = u.opened_at
+    union all
+    select c.instrument_id, c.trading_day, c.high, c.low
+    from changed u
+    cross join lateral (
+      select n.opened_at
+      from candle n
+      where n.instrument_id = u.id
+        and n.timeframe = 240
+      order by n.opened_at desc
+      limit 1
+    ) n
+    join candle c
+      on c.instrument_id = u.id
+      and c.timeframe = 240
+      and c.opened_at > n.opened_at - interval '366 days'
+    where u.opened_at is null
   ),
   -- The kept days, of which one price counts, and candles, of which both do.
   counted as (
@@ -1105,28 +1152,24 @@ begin
     ) k
     where u.opened_at is not null
     union all
-    select c.instrument_id, c.trading_day, c.high, c.low, '1'::bit(364)
-    from changed u
-    join candle c
-      on c.instrument_id = u.id
-      and c.timeframe = 240
-      and c.opened_at = u.opened_at
-    union all
-    select c.instrument_id, c.trading_day, c.high, c.low, '1'::bit(364)
-    from changed u
+    select
+      c.instrument_id, c.trading_day, round(c.high * f.ratio, scale(c.high)),
+      round(c.low * f.ratio, scale(c.low)), '1'::bit(364)
+    from added c
     cross join lateral (
-      select n.opened_at
-      from candle n
-      where n.instrument_id = u.id
-        and n.timeframe = 240
-      order by n.opened_at desc
-      limit 1
-    ) n
-    join candle c
-      on c.instrument_id = u.id
-      and c.timeframe = 240
-      and c.opened_at > n.opened_at - interval '366 days'
-    where u.opened_at is null
+      select case
+        when exists (
+          select
+          from adjustment_factor k
+          where k.instrument_id = c.instrument_id
+            and k.kind = 2
+            and k.known_to is null
+            and k.from_day > c.trading_day)
+        then price_ratio(c.instrument_id, c.trading_day)
+        else 1
+      end as ratio
+    ) f
+    where f.ratio is not null
   ),
   placed as (
     select c.*, max(c.trading_day) over (partition by c.instrument_id) as newest
@@ -3260,9 +3303,9 @@ left join quote q
 where r.instrument_id is not null
   or q.instrument_id is not null;
 comment on view ranges is
-  'Highest and lowest prices of each instrument, today''s included, as traded: on the newest day '
-  'of all, in 52 weeks and in the calendar year to it. Where ex_day is not null, those of days '
-  'before it do not compare with today''s.';
+  'Highest and lowest prices of each instrument, today''s included, adjusted to the newest ones: '
+  'on the newest day of all, in 52 weeks and in the calendar year to it. Days of which no factor '
+  'is known are left out.';
 
 create or replace function movers(
   kind text default 'gainers', market text default null, day date default null,
@@ -3348,19 +3391,8 @@ begin
           ),
           (
             -- On an ex-day the factor steps by what the exchange takes off the close.
-            select coalesce(round(c.close * f.step, scale(c.close)), c.close)
+            select round(c.close * price_ratio(i.id, c.trading_day, on_day), scale(c.close))
             from candle c
-            cross join lateral (
-              select
-                (array_agg(k.factor order by k.from_day desc)
-                  filter (where k.from_day <= c.trading_day))[1]
-                / (array_agg(k.factor order by k.from_day desc))[1] as step
-              from adjustment_factor k
-              where k.instrument_id = i.id
-                and k.kind = 2
-                and k.known_to is null
-                and k.from_day <= on_day
-            ) f
             where c.instrument_id = i.id
               and c.timeframe = 240
               and c.opened_at < p.opened_at
@@ -3417,8 +3449,9 @@ $function$;
 comment on function movers is
   'The first of a market (all of them if null) on a day (its newest if null). kind: gainers and '
   'losers by per cent, turnover, volume, new_highs and new_lows (beyond every day of the 52 weeks '
-  'before as traded, by turnover). The previous close is the exchange''s, on an ex-day adjusted; '
-  'where it is not stored, that of the last day candle before, by the factors known.';
+  'before, by turnover; adjusted, and as traded where day is not the newest). The previous close '
+  'is the exchange''s, on an ex-day adjusted; where it is not stored, that of the last day candle '
+  'before, by the factors known.';
 
 create or replace function served_on(series integer, day date)
 returns text[]
@@ -4160,7 +4193,7 @@ begin
         (5, 'latest.high', 'Highest price of the day so far; null before the first trade.'),
         (6, 'latest.low', 'Lowest price of the day so far; null before the first trade.'),
         (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
-        (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; as traded.'),
+        (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; adjusted.'),
         (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
         (
           8, '%.limit\_%',
@@ -4176,8 +4209,8 @@ begin
         (11, 'ranges.days', 'Days in those 52 weeks on which it traded.'),
         (
           10, '%.ex\_day',
-          'The newest ex-day in those 52 weeks, by the factors known: prices before it are of '
-          'another scale. Null where there is none.'
+          'The newest ex-day in those 52 weeks, by the factors known: prices before it are '
+          'adjusted. Null where there is none.'
         ),
         (11, 'rolled\_candles.live', 'With what is forming; false: of final candles alone.'),
         (11, 'rolled\_candles.series', 'instrument.source'),
@@ -4298,7 +4331,7 @@ begin
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
-    change_arrived, known_factors
+    change_arrived, known_factors, price_ratio
   from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,

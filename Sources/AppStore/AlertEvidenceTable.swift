@@ -10,42 +10,39 @@ package struct AlertEvidenceTable: AppTable {
 
   package init(_ connection: AppConnection) { self.connection = connection }
 
-  /// The reference price of a day is the close before it, moved by what the shares were adjusted
-  /// by between them.
+  /// The reference price of a day is the exchange's; where that was not recorded, the close before
+  /// it, moved by what the shares were adjusted by between them, if that is known.
   private static let readDays = Statement(
     name: "read_alert_days",
     sql: """
-      select c.instrument_id, c.trading_day, c.high, c.low, c.close, c.volume, b.close,
-        b.factor, coalesce(f.factor, 1)
+      select c.instrument_id, c.trading_day, c.high, c.low, c.close, c.volume,
+        coalesce(a.previous_close, b.close)
       from unnest($1::integer[], $2::date[]) w (id, day)
       join candled.feed_candles c
         on c.instrument_id = w.id
         and c.timeframe = 240
         and c.trading_day >= w.day
         and c.opened_at >= w.day - interval '2 days'
+      left join candled.feed_audits a
+        on a.instrument_id = c.instrument_id
+        and a.trading_day = c.trading_day
       left join lateral (
-        select h.factor
-        from candled.factors h
-        where h.instrument_id = c.instrument_id
-          and h.kind = 'hfq'
-          and h.known_to is null
-          and h.from_day <= c.trading_day
-        order by h.from_day desc
-        limit 1
-      ) f on true
-      left join lateral (
-        select p.close, coalesce(h.factor, 1) as factor
+        select
+          case f.known when 0 then p.close else round(p.close * f.step, scale(p.close)) end
+            as close
         from candled.feed_candles p
-        left join lateral (
-          select k.factor
+        cross join lateral (
+          select
+            count(*) as known,
+            (array_agg(k.factor order by k.from_day desc)
+              filter (where k.from_day <= p.trading_day))[1]
+            / (array_agg(k.factor order by k.from_day desc))[1] as step
           from candled.factors k
           where k.instrument_id = p.instrument_id
             and k.kind = 'hfq'
             and k.known_to is null
-            and k.from_day <= p.trading_day
-          order by k.from_day desc
-          limit 1
-        ) h on true
+            and k.from_day <= c.trading_day
+        ) f
         where p.instrument_id = c.instrument_id
           and p.timeframe = 240
           and p.opened_at < c.opened_at
@@ -70,13 +67,7 @@ package struct AlertEvidenceTable: AppTable {
       reading.low = try row.numeric()
       reading.last = try row.numeric()
       reading.volume = try row.numeric()
-      let (close, before, now) = (
-        try row.optionalNumeric(), try row.optionalNumeric(), try row.numeric()
-      )
-      reading.previousClose = close.flatMap { close in
-        guard let before, before != now else { return close }
-        return try? (close * before).divided(by: now, scale: close.scale)
-      }
+      reading.previousClose = try row.optionalNumeric()
       return (id, reading)
     }
   }

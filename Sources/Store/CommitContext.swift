@@ -74,6 +74,8 @@ struct ChangedKeys {
   var gaps: [Int64] = []
   var closedGaps: [Int64] = []
   var certificates: [DayKey] = []
+  /// Instruments; no followers' business, but that of ranges.
+  var factors: [Int32] = []
 }
 
 /// The key of `candle`.

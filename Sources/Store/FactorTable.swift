@@ -239,7 +239,9 @@ struct FactorTable: TableGroup {
     }
     var ending = parameters()
     ending.add { $0.array(ids, type: .int4) { $0.int32($1) } }
-    context.receipt.reference += try run(Self.end, with: ending).affectedRows
-    context.receipt.reference += try run(Self.add, with: parameters()).affectedRows
+    let ended = try run(Self.end, with: ending).affectedRows
+    let added = try run(Self.add, with: parameters()).affectedRows
+    if ended + added > 0 { context.keys.factors += ids }
+    context.receipt.reference += ended + added
   }
 }

@@ -3,8 +3,8 @@ import Market
 import Postgres
 
 /// What pages ask of a year of days, kept in the transaction that changes a day candle. A new
-/// candle is added to what is kept; after a revision, or with many days at once, an instrument's
-/// year is read again, once a commit.
+/// candle is added to what is kept; after a revision, with many days at once or with other factors,
+/// an instrument's year is read again, once a commit.
 struct RangeTable: TableGroup {
   let session: WriterSession
 
@@ -22,6 +22,7 @@ struct RangeTable: TableGroup {
     for key in context.keys.revisions where key.isDay {
       added.updateValue(nil, forKey: key.instrument)
     }
+    for instrument in context.keys.factors { added.updateValue(nil, forKey: instrument) }
     if added.isEmpty { return }
     let rows = added.sorted { $0.key < $1.key }
     let parameters = WireParameters(

@@ -296,5 +296,21 @@ import Testing
       values (\(id), 2, '2026-07-01', 1, now()), (\(id), 2, '2026-07-05', 2, now())
       """)
     #expect(try evidence.days(of: wanted).last?.reading.previousClose == ExactDecimal(5))
+    // What is not known is not 1.
+    try database.store.execute(
+      "update candled.adjustment_factor set factor = null where from_day = '2026-07-01'")
+    #expect(try evidence.days(of: wanted).last?.reading.previousClose == nil)
+    // The exchange's own comes first.
+    try database.store.execute(
+      """
+      insert into candled.day_audit
+        (instrument_id, trading_day, minute_volume, minute_turnover, gap_volume, gap_turnover,
+        after_hours_volume, after_hours_turnover, minutes_traded, minutes_untraded,
+        minutes_missing, known_from, previous_close)
+      values (\(id), '2026-07-05', 0, 0, 0, 0, 0, 0, 0, 0, 0, now(), 4.90)
+      """)
+    #expect(
+      try evidence.days(of: wanted).last?.reading.previousClose
+        == ExactDecimal(units: 490, scale: 2))
   }
 }

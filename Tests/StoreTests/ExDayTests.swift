@@ -74,17 +74,23 @@ import Testing
     #expect(try movers("losers").first == ["sh600001", "20.00", "-49.50"])
   }
 
-  @Test func `a range over an ex-day is marked with it`() throws {
+  @Test func `a range over an ex-day is adjusted and marked with it`() throws {
+    func ranges() throws -> [[String?]] {
+      try database.execute("select candled.keep_ranges()")
+      return try database.execute(
+        "select symbol, high_52w, low_52w, ex_day from candled.ranges order by symbol")
+    }
+    let asTraded = ["20.00", "10.10", nil]
+    let others = [["sh600002"] + asTraded, ["sh600003", "20.20", "20.00", nil]]
+    #expect(try ranges() == [["sh600001"] + asTraded] + others)
     try know(factor: "2", of: 1)
-    #expect(
-      try database.execute(
-        "select symbol, high_52w, ex_day from candled.ranges order by symbol") == [
-          ["sh600001", "20.00", "2026-07-07"], ["sh600002", "20.00", nil],
-          ["sh600003", "20.20", nil],
-        ])
+    #expect(try ranges() == [["sh600001", "10.20", "10.00", "2026-07-07"]] + others)
+    // What is not known is left out.
+    try database.execute(
+      "update candled.adjustment_factor set factor = null where from_day = '1900-01-01'")
+    #expect(try ranges() == [["sh600001", "10.20", "10.10", "2026-07-07"]] + others)
     try database.execute("update candled.adjustment_factor set known_to = now()")
-    #expect(
-      try database.value("select count(ex_day) from candled.ranges") == "0")
+    #expect(try ranges() == [["sh600001"] + asTraded] + others)
   }
 
   @Test func `what the exchange said of a day is kept, whatever is certified later`() async throws {

@@ -65,7 +65,7 @@ enum RightsTable {
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["keep_ranges"] = ("x", "")
-    for name in ["prune", "known_factors"] { rights[name] = ("x", "") }
+    for name in ["prune", "known_factors", "price_ratio"] { rights[name] = ("x", "") }
     for name in ["feed_identity", "recluster_month", "swap_month"] { rights[name] = ("x", "") }
     // Of triggers: PostgreSQL refuses a call before it looks at rights.
     for name in ["month_arrived", "change_arrived"] { rights[name] = ("x", "x") }

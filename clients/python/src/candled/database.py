@@ -103,7 +103,7 @@ class Database:
 
     def latest(self, symbols: str | Iterable[str] | None = None, *, exact: bool = False) -> Table:
         """The newest quote of each instrument, its book as bid_price_1 … ask_volume_5. With an
-        `ex_day`, what high_52w and low_52w have of days before it is of another scale."""
+        `ex_day`, what high_52w and low_52w have of days before it is adjusted."""
         book = sql.SQL(", ").join(
             sql.SQL("{}[{}] as {}").format(
                 sql.Identifier(f"{side}_{what}s"), sql.Literal(level),
