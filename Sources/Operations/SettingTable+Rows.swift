@@ -91,8 +91,8 @@ package enum QuotesSettings {
   ).live
   package static let failover = Setting.duration(
     "quotes.failover", default: .seconds(12), in: .seconds(3) ... .seconds(14),
-    help: "Time without a usable response, or with unchanged rows, after which the next of "
-      + "quotes.sources serves. After a ban it serves at once."
+    help: "Time without a usable response, or with unchanged rows where another source has newer "
+      + "ones, after which the next of quotes.sources serves. After a ban it serves at once."
   ).live
 
   static let section = SettingSection(

@@ -79,7 +79,7 @@ import Testing
 
   @Test func `what is left of the calendar is seconds, to the end of its last day`() throws {
     var engine = Sample.engine()
-    engine.calendar.daysLeft = 2
+    (engine.calendar.daysLeft, engine.symbols) = (2, 1)
     // 10:00 in Shanghai: 14 hours of today and two days.
     let left = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(left["candled_calendar_remaining_seconds"] == Double((14 + 48) * 3_600))

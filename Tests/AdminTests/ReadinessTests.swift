@@ -76,6 +76,15 @@ import Transport
     #expect(readiness.isReady && readiness.lines.contains { $0.contains("out of session") })
   }
 
+  @Test func `a day that is closed against its calendar is ready, with the reason`() {
+    let readiness = readiness {
+      ($0.symbols, $0.calendar.dateKept) = (1, TradingDay("2026-07-03"))
+      $0.sources = [Sample.quotes(isInSession: false, staleness: 0)]
+    }
+    let reason = "closed, which no calendar said: every source keeps rows of 2026-07-03, market"
+    #expect(readiness.isReady && readiness.lines.contains { $0.hasPrefix(reason) })
+  }
+
   @Test func `a weekday that no calendar knows is served like a trading day, which is reported`()
     throws
   {

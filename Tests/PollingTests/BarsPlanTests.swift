@@ -94,6 +94,19 @@ import Testing
     #expect(plan.knownThrough == monday.advanced(by: 4))
   }
 
+  @Test func `a weekday behind the calendar's end is requested like a session`() throws {
+    var plan = try plan()
+    plan.learn(
+      (0..<4).map { monday.advanced(by: $0) }.map { day in
+        MarketSession(
+          exchange: .unitedStates, day: day,
+          opens: Timestamp(day: day, newYorkSecondOfDay: 34_200),
+          closes: Timestamp(day: day, newYorkSecondOfDay: 57_600))
+      })
+    completeAll(&plan, at: moment(3, 20, 6))
+    #expect(plan.due(at: moment(4, 10, 0, 5)).contains { $0.to == moment(4, 10, 0) })
+  }
+
   private func completeAll(_ plan: inout BarsPlan, at now: Timestamp) {
     for window in plan.due(at: now) { plan.completed(window) }
   }

@@ -9,6 +9,8 @@ import Testing
 
 /// Two sources of one exchange that does not move, or that one of them does not show.
 @Suite struct `Sources that stand still` {
+  private static let opens = Session.morningOpen
+
   /// From before the open on.
   private func run(
     _ outages: [TwoSources.Outage], to end: Int, from start: Int = FailoverRun.ten - 2_400
@@ -37,13 +39,16 @@ import Testing
       #expect(run.lines.count("the exchanges are closed on 2026-07-06") == 1)
       #expect(run.lines.count("the exchanges trade on 2026-07-06") == 1)
       let tables = await sink.tables
-      #expect(!tables.gaps.isEmpty && !tables.candles.isEmpty)
-      let (opens, moved) = (run.moment(Session.morningOpen), run.moment(FailoverRun.ten + 1_860))
+      // Of Friday the rows that stood all night are known.
+      let gaps = tables.gaps.filter { $0.tradingDay == run.market.day }
+      #expect(!gaps.isEmpty)
+      #expect(tables.candles.keys.contains { $0.openedAt > run.moment(Self.opens) })
+      let moved = run.moment(FailoverRun.ten + 1_860)
       #expect(
-        tables.gaps.allSatisfy {
-          $0.from == opens
+        gaps.allSatisfy {
+          $0.from == run.moment(Self.opens)
             && (moved.adding(seconds: -10)...moved.adding(seconds: 62)).contains($0.to)
-        }, "\(tables.gaps)")
+        }, "\(gaps)")
     }
   }
 
@@ -56,7 +61,7 @@ import Testing
       let requests = await run.world.requests
       run.expectOneAtATime(requests, turns: [.live, Second.source])
       let taken = try #require(requests.first { $0.source == Second.source && !$0.isProbe })
-      #expect((Session.morningOpen..<(Session.morningOpen + 20)).contains(taken.second))
+      #expect((Self.opens..<(Self.opens + 20)).contains(taken.second))
       #expect(run.lines.count("sina keeps rows of 2026-07-03") == 1)
       #expect(run.lines.count("closed") == 0)
       #expect(await engine.report(on: []).calendarNotice == nil)
@@ -85,6 +90,23 @@ import Testing
         #expect(complete.untraded > 10)
       }
       #expect(await sink.tables.gaps.allSatisfy { $0.to <= run.moment(FailoverRun.ten) })
+    }
+  }
+
+  @Test func `a day that ends early is whole, its last minutes untraded`() async throws {
+    try await Second.registered {
+      let halted = (4 * 3_600 + 50 * 60)..<(6 * 3_600)
+      let run = try run(
+        [.live, Second.source].map { FailoverRun.outage($0, halted, .still) },
+        to: FailoverRun.ten + 5 * 3_600 + 40 * 60, from: FailoverRun.ten + 4 * 3_600 + 45 * 60)
+      let sink = MemorySink()
+      #expect(try await run.engine(sink).run().isNone)
+      run.expectOneAtATime(await run.world.requests, turns: [.live])
+      #expect(run.lines.count("the exchange stands still") == 1)
+      let certificates = await sink.tables.certificates.values
+      #expect(certificates.count > 15)
+      // What was before the start is missing, and nothing else.
+      #expect(certificates.allSatisfy { $0.isBalanced && $0.minutesMissing <= 226 })
     }
   }
 
