@@ -222,14 +222,6 @@ begin
             'ourselves.'
         ),
         (
-          'factor_basis_name', '1 file, 2 derived',
-          'What a step of adjustment rests on. derived: the close over the next previous close.'
-        ),
-        (
-          'factor_verdict_name', '1 proven, 2 within_a_tick, 3 contradicted, 4 untestable',
-          'What the exchange''s previous close of the day says of a file''s step of adjustment.'
-        ),
-        (
           'trading_name',
           '0 normal, 1 halted, 2 delisted, 3 pre_open, 4 auction, 5 not_listed',
           'What can be done with an instrument.'
@@ -474,8 +466,8 @@ create table if not exists adjustment_factor (
   is_fund boolean not null default false,
   filed_cash numeric,
   filed_split numeric,
-  basis smallint not null default 1,
-  verdict smallint,
+  basis text not null default 'file',
+  verdict text,
   exception text,
   primary key (instrument_id, kind, from_day, known_from),
   constraint factor_is_positive check (factor > 0 and factor < 'Infinity'),
@@ -500,10 +492,10 @@ comment on column adjustment_factor.filed_cash is
 comment on column adjustment_factor.filed_split is
   'The product of the splits so far, as a fund''s file has it: 1 to 2 may be 2 or 0.5.';
 comment on column adjustment_factor.basis is
-  'What the day''s step rests on: see factor_basis_name().';
+  'What the step of from_day rests on: file, or derived (the close over the next previous close).';
 comment on column adjustment_factor.verdict is
-  'What the exchange''s previous close says of the file''s step: see factor_verdict_name(). Null '
-  'before the first change, and where nothing changed.';
+  'What the exchange''s previous close says of the file''s step: proven, within_a_tick, '
+  'contradicted or untestable. Null before the first change, and where nothing changed.';
 comment on column adjustment_factor.exception is
   'Why the verdict is no better: unrecorded, close_unseen, first_day (no close before it), unmoved '
   '(the previous close of a fund that paid is the close) or cash_by_holder (a tick off).';
@@ -3563,8 +3555,7 @@ select
   i.symbol,
   case f.kind when 1 then 'qfq' when 2 then 'hfq' when 3 then 'split' end as kind,
   f.from_day, f.factor, f.known_from, f.known_to, s.name as source, f.instrument_id,
-  factor_basis_name(f.basis) as basis, factor_verdict_name(f.verdict) as verdict, f.exception,
-  f.filed, f.filed_cash, f.filed_split
+  f.basis, f.verdict, f.exception, f.filed, f.filed_cash, f.filed_split
 from adjustment_factor f
 join instrument i on i.id = f.instrument_id
 left join source s on s.code = i.source;
@@ -4227,11 +4218,6 @@ begin
         (20, 'revisions.cause', 'Why the values were replaced: the names of revision_cause_name().'),
         (21, 'disagreements.state', 'open or resolved.'),
         (22, 'factors.kind', 'qfq, hfq (dividends and splits) or split.'),
-        (22, 'factors.basis', 'What the step of from_day rests on: file or derived.'),
-        (
-          22, 'factors.verdict',
-          'What the exchange says of the file''s step: the names of factor_verdict_name().'
-        ),
         (23, 'key\_usage.state', 'parked (not used before parked_until) or usable.'),
         (24, 'leaders.acquired\_at', 'When the term began, by the server''s clock.'),
         (25, 'leaders.state', 'leads, expired (the lease ran out) or over.'),

@@ -10,38 +10,22 @@ package struct FactorStep: Sendable, Hashable {
   package var verdict: Verdict
   package var exception: Exception?
 
-  package enum Basis: Int16, Sendable, CaseIterable {
-    case file = 1
+  package enum Basis: String, Sendable {
+    case file
     /// The close before the day over the day's previous close: exact to half a tick.
-    case derived = 2
-
-    package var name: String {
-      switch self {
-      case .file: "file"
-      case .derived: "derived"
-      }
-    }
+    case derived
   }
 
   /// Of the file's step; of a day that the file lacks, how exact the derived one is.
-  package enum Verdict: Int16, Sendable, CaseIterable {
+  package enum Verdict: String, Sendable {
     /// The previous close is what the file makes of the close, to the tick.
-    case proven = 1
-    case withinTick = 2
-    case contradicted = 3
-    case untestable = 4
-
-    package var name: String {
-      switch self {
-      case .proven: "proven"
-      case .withinTick: "within_a_tick"
-      case .contradicted: "contradicted"
-      case .untestable: "untestable"
-      }
-    }
+    case proven
+    case withinTick = "within_a_tick"
+    case contradicted
+    case untestable
   }
 
-  package enum Exception: String, Sendable, CaseIterable {
+  package enum Exception: String, Sendable {
     /// The day's previous close was not recorded.
     case unrecorded
     /// The close before it was not seen.

@@ -96,7 +96,7 @@ struct FactorTable: TableGroup {
       let (day, filed, isFund) = (try row.day(), try row.optionalNumeric(), try row.bool())
       let fund = AdjustmentFactor.FundTotals(
         cash: try row.optionalNumeric(), split: try row.optionalNumeric())
-      if try row.optionalInt16() == FactorStep.Verdict.contradicted.rawValue {
+      if try row.optionalText() == FactorStep.Verdict.contradicted.rawValue {
         reviews[id]?.contradicted.insert(day)
       }
       guard let filed else {
@@ -173,7 +173,7 @@ struct FactorTable: TableGroup {
     select *
     from unnest(
         $1::int[], $2::smallint[], $3::date[], $4::numeric[], $5::numeric[], $6::bool[],
-        $7::numeric[], $8::numeric[], $9::smallint[], $10::smallint[], $11::text[])
+        $7::numeric[], $8::numeric[], $9::text[], $10::text[], $11::text[])
       r (instrument_id, kind, from_day, factor, filed, is_fund, filed_cash, filed_split, basis,
         verdict, exception)
     """
@@ -232,8 +232,8 @@ struct FactorTable: TableGroup {
         .array(rows, type: .bool) { $0.bool($1.row.filed?.fund != nil) },
         .array(rows, type: .numeric) { $0.optionalNumeric($1.row.filed?.fund?.cash) },
         .array(rows, type: .numeric) { $0.optionalNumeric($1.row.filed?.fund?.split) },
-        .array(rows, type: .int2) { $0.int16(($1.row.step?.basis ?? .file).rawValue) },
-        .array(rows, type: .int2) { $0.optional($1.row.step?.verdict) { $0.int16($1.rawValue) } },
+        .array(rows, type: .text) { $0.text(($1.row.step?.basis ?? .file).rawValue) },
+        .array(rows, type: .text) { $0.optionalText($1.row.step?.verdict.rawValue) },
         .array(rows, type: .text) { $0.optionalText($1.row.step?.exception?.rawValue) },
         .timestamp(knownAt))
     }

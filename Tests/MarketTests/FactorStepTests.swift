@@ -29,7 +29,7 @@ import Testing
     let numbers = [step.total, step.split].map {
       $0?.rounded(places: 6).normalized.description ?? "-"
     }
-    let words = [step.basis.name, step.verdict.name] + [step.exception?.rawValue].compactMap(\.self)
+    let words = [step.basis.rawValue, step.verdict.rawValue] + [step.exception?.rawValue].compactMap(\.self)
     return (numbers + words).joined(separator: " ")
   }
 

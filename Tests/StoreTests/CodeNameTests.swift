@@ -15,12 +15,6 @@ import Testing
     #expect(try names("gap_cause_name", all.map(\.rawValue)) == all.map(\.name))
   }
 
-  @Test func `what factors rest on`() throws {
-    let (bases, verdicts) = (FactorStep.Basis.allCases, FactorStep.Verdict.allCases)
-    #expect(try names("factor_basis_name", bases.map(\.rawValue)) == bases.map(\.name))
-    #expect(try names("factor_verdict_name", verdicts.map(\.rawValue)) == verdicts.map(\.name))
-  }
-
   @Test func `revision causes`() throws {
     let all = RevisionCause.allCases
     #expect(try names("revision_cause_name", all.map(\.rawValue)) == all.map(\.name))

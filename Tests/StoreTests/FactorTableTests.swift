@@ -22,27 +22,35 @@ import Testing
         (1, '2026-07-03', '2026-07-03 09:30+08', '2026-07-03 15:00+08'),
         (1, '2026-07-06', '2026-07-06 09:30+08', '2026-07-06 15:00+08')
       """)
-    let friday = try #require(TradingDay("2026-07-03"))
-    let close = try ExactDecimal("12.01")
     var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
-    commit.candles = [
-      Candle(
-        symbol: Self.symbol, timeframe: .day1, tradingDay: friday,
-        openedAt: Timestamp(day: friday, secondOfDay: Session.morningOpen),
-        closedAt: Timestamp(day: friday, secondOfDay: Session.afternoonClose), open: close,
-        high: close, low: close, close: close, volume: ExactDecimal(1_000),
-        turnover: ExactDecimal(12_010), flags: [], source: .live)
-    ]
-    commit.certificates = [
-      DayCertificate(
-        symbol: Self.symbol, tradingDay: Self.exDay, exchangeVolume: nil, exchangeTurnover: nil,
-        minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero, gapTurnover: .zero,
-        afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0, minutesUntraded: 0,
-        minutesMissing: 240,
-        reference: DayReference(
-          previousClose: try ExactDecimal("8.39"), limits: .unstated, source: .live))
-    ]
+    commit.candles = [try Self.closing("12.01", on: "2026-07-03")]
+    commit.certificates = [try Self.certificate(of: Self.exDay, previousClose: "8.39")]
     _ = try await writer.commit(commit)
+  }
+
+  private static func closing(
+    _ close: String, on day: String, of symbol: Symbol = symbol
+  ) throws -> Candle {
+    let (close, day) = (try ExactDecimal(close), try #require(TradingDay(day)))
+    return Candle(
+      symbol: symbol, timeframe: .day1, tradingDay: day,
+      openedAt: Timestamp(day: day, secondOfDay: Session.morningOpen),
+      closedAt: Timestamp(day: day, secondOfDay: Session.afternoonClose), open: close,
+      high: close, low: close, close: close, volume: ExactDecimal(1_000),
+      turnover: ExactDecimal(12_010), flags: [], source: .live)
+  }
+
+  private static func certificate(
+    of day: TradingDay, previousClose: String, traded: ExactDecimal? = nil,
+    _ symbol: Symbol = symbol
+  ) throws -> DayCertificate {
+    DayCertificate(
+      symbol: symbol, tradingDay: day, exchangeVolume: traded, exchangeTurnover: traded,
+      minuteVolume: .zero, minuteTurnover: .zero, gapVolume: .zero, gapTurnover: .zero,
+      afterHoursVolume: .zero, afterHoursTurnover: .zero, minutesTraded: 0, minutesUntraded: 0,
+      minutesMissing: 240,
+      reference: DayReference(
+        previousClose: try ExactDecimal(previousClose), limits: .unstated, source: .live))
   }
 
   private func file(_ step: String?) throws -> FactorBatch {
@@ -120,6 +128,32 @@ import Testing
       try served()[1] == ["hfq", "2026-07-06", "1.431466", "derived", "within_a_tick", nil])
     _ = try await commit(file("1.430978723404"), 4)
     #expect(try served()[1][4] == "proven")
+  }
+
+  @Test func `an ex-day of a suspended share is tested by the price it stood at`() async throws {
+    let symbol = StoreSamples.symbol(2)
+    let friday = Self.exDay.advanced(by: -3)
+    func judged(_ position: Int64) async throws -> [[String?]] {
+      let exDay = FactorBatch.ExDay(symbol: symbol, day: Self.exDay)
+      _ = try await commit(FactorBatch(source: .sina, factors: [], exDays: [exDay]), position)
+      return try served()
+    }
+    var rows = Commit(position: JournalPosition(2), knownAt: StoreSamples.start)
+    rows.candles = [try Self.closing("5.00", on: "2026-06-29", of: symbol)]
+    rows.certificates = [
+      try Self.certificate(of: Self.exDay, previousClose: "4.50", traded: .zero, symbol)
+    ]
+    _ = try await writer.commit(rows)
+    // Of Friday nothing is known: it may have traded.
+    #expect(try await judged(3).isEmpty)
+    rows.position = JournalPosition(4)
+    rows.candles = []
+    rows.certificates = [
+      try Self.certificate(of: friday, previousClose: "5.00", traded: .zero, symbol)
+    ]
+    _ = try await writer.commit(rows)
+    #expect(
+      try await judged(5) == [["hfq", "2026-07-06", nil, "derived", "within_a_tick", nil]])
   }
 
   @Test func `a candle says what its adjustment rests on`() async throws {

@@ -60,7 +60,7 @@ enum RightsTable {
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
       "feed_position", "changes", "schema_objects", "served", "served_on",
-      "candle_moved", "is_replica", "factor_basis_name", "factor_verdict_name", "factor_kind",
+      "candle_moved", "is_replica", "factor_kind",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
