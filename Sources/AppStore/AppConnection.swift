@@ -15,9 +15,11 @@ package final class AppConnection {
   ) throws(StoreError) {
     connection = try PostgresConnection(url: url, application: application)
     try AppSchema.version.require(connection)
+    // Holdings are read beside years of candles: to compile that takes longer than to run it.
     try connection.execute(
       """
       set search_path = candled_app;
+      set jit = off;
       set statement_timeout = '\(statementSeconds)s';
       \(Self.unanswered)
       """, context: "connect")

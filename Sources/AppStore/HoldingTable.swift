@@ -111,8 +111,13 @@ package struct HoldingTable: AppTable {
     sql: """
       with held as materialized (
         select
-          b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in,
-          case when b.unit <> 'cash' then candled.instrument_id(b.unit) end as series
+          b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in, (
+            select i.id
+            from candled.feed_instruments i
+            join candled.source s on s.code = i.source
+            where i.symbol = b.unit
+            order by s.priority, s.code
+            limit 1) as series
         from (
           select
             unit,

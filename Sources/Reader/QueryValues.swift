@@ -99,19 +99,11 @@ package struct NewestCandles: Sendable {
   /// One that is stored.
   package var timeframe: Timeframe
   package var count: Int32
-  /// Opened then or later, and before; nil: at any time.
-  package var from: Timestamp?
-  package var before: Timestamp?
 
-  package init(
-    of series: Int32, _ timeframe: Timeframe, count: Int32 = 1, from: Timestamp? = nil,
-    before: Timestamp? = nil
-  ) {
+  package init(of series: Int32, _ timeframe: Timeframe, count: Int32 = 1) {
     self.series = series
     self.timeframe = timeframe
     self.count = count
-    self.from = from
-    self.before = before
   }
 }
 

@@ -254,6 +254,8 @@ extension StoreReader {
     day: TradingDay, of series: [Int32]? = nil
   ) throws(StoreError) -> (seq: Int64, rows: [CoverageRecord]) {
     try inOneMoment("query") { () throws(StoreError) in
+      // A plan for any day sorts all minutes of it.
+      try connection.execute("set local plan_cache_mode = force_custom_plan", context: "query")
       let (_, seq) = try position()
       var parameters = WireParameters(.day(day))
       if let series { parameters.add { $0.array(series, type: .int4) { $0.int32($1) } } }

@@ -92,16 +92,16 @@ extension StoreReader {
         c.volume, c.turnover, c.trades,
         coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)), c.flags, c.revision,
         c.known_from, s.name
-      from unnest($1::int[], $2::smallint[], $3::int[], $4::timestamptz[], $5::timestamptz[])
-        with ordinality as u (series, length, count, since, before, number)
+      from unnest($1::int[], $2::smallint[], $3::int[])
+        with ordinality as u (series, length, count, number)
       join feed_instruments i on i.id = u.series
       cross join lateral (
         select *
         from feed_candles
         where instrument_id = u.series
           and timeframe = u.length
-          and opened_at >= coalesce(u.since, '-infinity')
-          and opened_at < coalesce(u.before, 'infinity')
+          and opened_at >= coalesce($4::timestamptz, '-infinity')
+          and opened_at < coalesce($5::timestamptz, 'infinity')
         order by opened_at desc
         limit u.count
       ) c
@@ -109,17 +109,21 @@ extension StoreReader {
       order by u.number, c.opened_at
       """)
 
-  /// The newest final candles of many series, in one statement.
+  /// The newest final candles of many series, in one statement. Bounds are those of all: months
+  /// beyond them are not looked at for each series.
+  /// - Parameters:
+  ///   - from: opened then or later; nil: at any time.
+  ///   - before: opened before then; nil: at any time.
   /// - Returns: for each of `asked` its candles, oldest first.
-  package func newest(_ asked: [NewestCandles]) throws(StoreError) -> [[CandleRecord]] {
+  package func newest(
+    _ asked: [NewestCandles], from: Timestamp? = nil, before: Timestamp? = nil
+  ) throws(StoreError) -> [[CandleRecord]] {
     var found = [[CandleRecord]](repeating: [], count: asked.count)
     if asked.isEmpty { return found }
     let parameters = WireParameters(
       .int32s(asked.map(\.series)),
       .array(asked, type: .int2) { $0.int16($1.timeframe.rawValue) },
-      .int32s(asked.map(\.count)),
-      .array(asked, type: .timestamptz) { $0.optionalTimestamp($1.from) },
-      .array(asked, type: .timestamptz) { $0.optionalTimestamp($1.before) })
+      .int32s(asked.map(\.count)), .timestamp(from), .timestamp(before))
     let rows = try read(Self.readNewest, with: parameters) { (row) throws(StoreError) in
       (number: try row.int64(), candle: try row.candleRecord())
     }

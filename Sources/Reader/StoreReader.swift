@@ -35,9 +35,13 @@ package final class StoreReader {
   ) throws(StoreError) {
     try self.init(url: url, application: application)
     try connection.execute(
-      // To compile a statement over years of partitions takes longer than to run it.
-      "set statement_timeout = '\(statementSecondsMax)s'; set jit = off",
-      context: StoreError.connecting)
+      // To compile a statement over years of partitions takes longer than to run it. Workers would
+      // take the cores that others wait for.
+      """
+      set statement_timeout = '\(statementSecondsMax)s';
+      set jit = off;
+      set max_parallel_workers_per_gather = 0
+      """, context: StoreError.connecting)
   }
 
   /// For a follower: connects and, before anything is read, listens, so that no commit falls

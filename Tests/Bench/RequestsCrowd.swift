@@ -95,7 +95,8 @@ final class QuietUser {
   private let request: [UInt8]
   private static let ping = BenchSocket.frame(#"{"action":"ping"}"#)
   private static let pong = Array("\"pong\"".utf8)
-  private static let pauseMicroseconds: useconds_t = 50_000
+  /// A socket may send ten messages a second.
+  private static let pauseMicroseconds: useconds_t = 110_000
 
   init(port: UInt16, token: String, symbol: String) throws {
     socket = try BenchSocket.connect(to: port)

@@ -7,6 +7,7 @@ import Glibc
 import Ingest
 import Logging
 import Market
+import Postgres
 import TestSupport
 
 struct RequestsMarket {

@@ -20,7 +20,7 @@ private struct RequestsBench {
   let market: RequestsMarket
 
   private static let rounds = 101
-  private static let sceneSeconds: Int64 = 10
+  private static let sceneSeconds: Int64 = 20
   private static let settleMicroseconds: useconds_t = 2_000_000
   private static let clients = 16
   private static let moreClients = 40

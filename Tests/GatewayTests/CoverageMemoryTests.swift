@@ -168,6 +168,6 @@ import Testing
         return Self.reading(at: 0, of: [1, 2])
       }
     }
-    #expect(client.withLock { $0 } == .address([]))
+    #expect(client.withLock { $0 } == .everybody)
   }
 }

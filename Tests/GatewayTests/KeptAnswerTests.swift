@@ -4,6 +4,7 @@ import Market
 import NIOCore
 import NIOEmbedded
 import Page
+import Store
 import TestSupport
 import TestTraits
 import Testing

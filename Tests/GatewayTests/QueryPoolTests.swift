@@ -2,10 +2,12 @@ import AppStore
 import Dispatch
 import Market
 import Platform
+import Postgres
 import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Reader
 
 @Suite struct QueryPoolTests {
   @Test("one client takes half of the places that wait for a connection, not all")
@@ -41,6 +43,23 @@ import Testing
       go.signal()
       try await group.waitForAll()
     }
+  }
+
+  @Test("a query takes one core, and the coverage of a day is planned for that day")
+  func plans() async throws {
+    let fixture = try await ServedFixture()
+    let reader = try StoreReader(
+      url: fixture.database.url, application: "test", statementSecondsMax: 10)
+    // From the sixth time on PostgreSQL takes a plan for all days.
+    for _ in 1...8 { #expect(try reader.coverage(day: StoreSamples.day).rows.count == 3) }
+    let plans = try reader.connection.execute(
+      """
+      select custom_plans, generic_plans, current_setting('max_parallel_workers_per_gather')
+      from pg_prepared_statements
+      where name = 'query_coverage'
+      """, context: "test"
+    ).textRows
+    #expect(plans == [["8", "0", "0"]])
   }
 
   @Test("a client's parallel queries never keep another's waiting", arguments: [16, 40])
@@ -94,6 +113,16 @@ import Testing
     #expect(start(&queue) == ["x"])
     queue.leave(1, of: .user(1))
     #expect(start(&queue) == ["c"])
+  }
+
+  @Test func `what many wait for alike begins one after the other`() {
+    var queue = Queue([1, 2, 3, 4], waitingMax: 64)
+    #expect(enter(["a", "b", "c"], of: .everybody, to: &queue) == 3)
+    #expect(start(&queue) == ["a"])
+    #expect(enter(["x"], of: .user(1), to: &queue) == 1)
+    #expect(start(&queue) == ["x"])
+    queue.leave(4, of: .everybody)
+    #expect(start(&queue) == ["b"])
   }
 
   @Test func `clients take turns, however many each has waiting`() {

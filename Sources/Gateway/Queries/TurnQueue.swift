@@ -1,7 +1,8 @@
 /// Who is next to use one of a few resources: the value behind `QueryPool`, without I/O.
 ///
 /// Clients take turns: of what waits, each client has one before any has a second. A client uses
-/// half of the resources at most, so that it never has all of them.
+/// half of the resources at most, so that it never has all of them; what many wait for alike, which
+/// takes long, uses one.
 
 import AppStore
 
@@ -41,7 +42,8 @@ struct TurnQueue<Request: Sendable, Resource: Sendable>: Sendable {
   }
 
   private func mayRun(_ client: AccessKey?) -> Bool {
-    client == nil || clients[client, default: Client()].running < runningOfClientMax
+    let most = client == .everybody ? 1 : runningOfClientMax
+    return client == nil || clients[client, default: Client()].running < most
   }
 
   /// What begins now.

@@ -96,10 +96,11 @@ extension TradingService {
     let from = zone.moment(on: first.advanced(by: -Self.daysBefore), secondOfDay: 0)
     let before = zone.moment(on: last.advanced(by: 1), secondOfDay: 0)
     let asked = listed.map {
-      NewestCandles(
-        of: $0.id, .day1, count: Int32(Self.daysMax + Self.daysBefore), from: from, before: before)
+      NewestCandles(of: $0.id, .day1, count: Int32(Self.daysMax + Self.daysBefore))
     }
-    let days = try await query { (reader) throws(StoreError) in try reader.newest(asked) }
+    let days = try await query { (reader) throws(StoreError) in
+      try reader.newest(asked, from: from, before: before)
+    }
     var closes = newest
     for (series, candles) in zip(listed, days) {
       for candle in candles where candle.close != nil {
