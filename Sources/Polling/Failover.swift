@@ -312,7 +312,8 @@ extension Failover {
     if let next = open.first(where: { round.tried[$0] == nil }) {
       return change(to: next, because: trouble, at: now)
     }
-    self.round?.heldUntil = steady.adding(seconds: Self.holdSeconds)
+    round.heldUntil = steady.adding(seconds: Self.holdSeconds)
+    self.round = round
     let candidates = sources.filter { $0 == serving || open.contains($0) }
     let best = candidates.first { round.tried[$0] == true } ?? candidates.first
     return best.flatMap { $0 == serving ? nil : change(to: $0, because: .noneBetter, at: now) }
