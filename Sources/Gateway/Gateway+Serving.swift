@@ -30,12 +30,8 @@ extension Gateway {
     defer { webhookFollower.stop() }
     async let _: Void = users.portfolios.run()
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
-    try await withTaskCancellationHandler {
-      try await run(parts, on: loops) { [options] channel in
-        ready(options.listen.with(port: channel.localAddress?.port))
-      }
-    } onCancel: {
-      users.streams.goAway()
+    try await run(parts, on: loops) { [options] channel in
+      ready(options.listen.with(port: channel.localAddress?.port))
     }
   }
 

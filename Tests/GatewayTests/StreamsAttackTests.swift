@@ -17,7 +17,7 @@ import Testing
       client.write(packet)
       _ = try client.text(through: "snapshot")
       #expect(hub.services.connections.open == 1)
-      hub.goAway()
+      StreamsServer.goAway(hub)
       let rest = try? client.text(through: "HTTP/1.1")
       #expect(rest == nil)
     }

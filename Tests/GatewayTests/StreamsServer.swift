@@ -27,6 +27,13 @@ enum StreamsServer {
     try await group.shutdownGracefully()
   }
 
+  /// Ends every stream, as a server that stops does.
+  static func goAway(_ hub: StreamHub) {
+    for box in hub.loops.values {
+      box.eventLoop.execute { box.value?.forEachFollower { $0.close(.goingAway, now: $1) } }
+    }
+  }
+
   /// Until every loop has passed on what the hub received.
   static func everyLoop(of hub: StreamHub) async throws {
     for box in hub.loops.values { try await box.eventLoop.submit {}.get() }

@@ -24,7 +24,7 @@ import Testing
       let delta = try plain.message("stock-prices")
       #expect(delta["seq"] as? Int == 2)
       #expect((delta["data"] as? [[String: Any]])?.map { $0["symbol"] as? String } == ["s1"])
-      hub.goAway()
+      StreamsServer.goAway(hub)
       #expect(try plain.frame() == .close(code: 1001))
     }
   }

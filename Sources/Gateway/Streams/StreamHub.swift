@@ -60,9 +60,6 @@ package final class StreamHub: FeedSink {
   /// Something may have been added that was not delivered.
   func recheckOutboxes() { forEachFollower { $0.recheckOutbox(now: $1) } }
 
-  /// Ends all streams with 1001; called before the server stops.
-  package func goAway() { forEachFollower { $0.close(.goingAway, now: $1) } }
-
   /// Called on `eventLoop`.
   func streams(on eventLoop: any EventLoop) -> StreamLoop {
     guard let box = loops[ObjectIdentifier(eventLoop)] else {
