@@ -1,7 +1,6 @@
 import Glibc
 import Market
 import Platform
-import Synchronization
 
 /// How often a daemon may knock at its database: at most twice in any second, however many of its
 /// sessions lost their connection at once, and however often that happens.
@@ -26,8 +25,8 @@ package final class ConnectGate: Sendable {
   static let turnMicroseconds =
     Int64(Session.allCases.count) * 1_000_000 / Int64(attemptsPerSecondMax)
 
-  private let writer = Share()
-  private let lease = Share()
+  /// From when on each may connect again, in microseconds of the clock.
+  private let free = Locked<[Session: Int64]>([:])
   private let now: @Sendable () -> Int64
   private let pause: @Sendable (Int64) -> Void
 
@@ -47,38 +46,29 @@ package final class ConnectGate: Sendable {
   func pass<Connection>(
     _ session: Session, connect: () throws(StoreError) -> Connection
   ) throws(StoreError) -> Connection {
-    let share =
-      switch session {
-      case .writer: writer
-      case .lease: lease
-      }
-    let turn = share.book(at: now())
+    let turn = book(session)
     while true {
       let wait = turn - now()
       if wait <= 0 { break }
       pause(min(wait, Self.turnMicroseconds - 1))
     }
-    defer { share.attemptEnded(at: now()) }
+    defer { attemptEnded(session) }
     return try connect()
   }
 
-  private final class Share: Sendable {
-    /// From when on it may be used, in microseconds of the clock.
-    private let free = Atomic<Int64>(.min)
-
-    /// A moment nobody else has: two may come at once, when a term follows another.
-    func book(at now: Int64) -> Int64 {
-      var found = free.load(ordering: .relaxed)
-      while true {
-        let turn = max(found, now)
-        let (isBooked, original) = free.compareExchange(
-          expected: found, desired: turn + turnMicroseconds, ordering: .relaxed)
-        if isBooked { return turn }
-        found = original
-      }
+  /// A moment nobody else has: two may come at once, when a term follows another.
+  private func book(_ session: Session) -> Int64 {
+    let now = now()
+    return free.withLock { free in
+      let turn = max(free[session] ?? now, now)
+      free[session] = turn + Self.turnMicroseconds
+      return turn
     }
+  }
 
-    func attemptEnded(at now: Int64) { free.max(now + turnMicroseconds, ordering: .relaxed) }
+  private func attemptEnded(_ session: Session) {
+    let next = now() + Self.turnMicroseconds
+    free.withLock { $0[session] = max($0[session] ?? next, next) }
   }
 }
 
