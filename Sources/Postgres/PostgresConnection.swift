@@ -60,8 +60,7 @@ extension PostgresConnection {
     guard let seconds = silenceSecondsMax else {
       return try check(PQexec(handle, sql), context: context)
     }
-    let isSent = PQsendQuery(handle, sql)
-    return try check(response(isSent, within: seconds, context: context), context: context)
+    return try response(PQsendQuery(handle, sql), within: seconds, context: context)
   }
 
   /// As `execute`, looking every so often how long the server takes.
@@ -72,7 +71,16 @@ extension PostgresConnection {
     _ sql: String, context: String, lookingEvery milliseconds: Int32,
     look: () throws(StoreError) -> Void
   ) throws(StoreError) -> PostgresResult {
-    if PQsendQuery(handle, sql) != 1 { throw lost(context: context) }
+    let isSent = PQsendQuery(handle, sql)
+    return try response(isSent, lookingEvery: milliseconds, context: context, look: look)
+  }
+
+  /// The last result of what was sent.
+  private func response(
+    _ isSent: Int32, lookingEvery milliseconds: Int32, context: String,
+    look: () throws(StoreError) -> Void
+  ) throws(StoreError) -> PostgresResult {
+    if isSent != 1 { throw lost(context: context) }
     var last: PostgresResult?
     while true {
       while PQisBusy(handle) == 1 {
@@ -85,6 +93,20 @@ extension PostgresConnection {
     }
     guard let last else { throw lost(context: context) }
     return try check(last, context: context)
+  }
+
+  /// As long as the server goes on saying something.
+  @discardableResult
+  private func response(
+    _ isSent: Int32, within seconds: Int, context: String
+  ) throws(StoreError) -> PostgresResult {
+    try response(
+      isSent, lookingEvery: Int32(clamping: seconds * 1_000), context: context
+    ) { () throws(StoreError) in
+      throw StoreError(
+        .connectionLost, message: "PostgreSQL does not respond within \(seconds) s",
+        context: context)
+    }
   }
 
   /// Runs a prepared statement, preparing it on first use.
@@ -112,39 +134,13 @@ extension PostgresConnection {
   ) throws(StoreError) -> PostgresResult {
     if !prepared.contains(statement.name) {
       let isSent = PQsendPrepare(handle, statement.name, statement.sql, 0, nil)
-      try check(response(isSent, within: seconds, context: context), context: context)
+      try response(isSent, within: seconds, context: context)
       prepared.insert(statement.name)
     }
     let isSent = parameters.withArguments { count, values, lengths, formats in
       PQsendQueryPrepared(handle, statement.name, count, values, lengths, formats, 1)
     }
-    return try check(response(isSent, within: seconds, context: context), context: context)
-  }
-
-  /// The last result of what was sent, as long as the server goes on saying something.
-  private func response(
-    _ isSent: Int32, within seconds: Int, context: String
-  ) throws(StoreError) -> OpaquePointer? {
-    if isSent != 1 { throw lost(context: context) }
-    var last: OpaquePointer?
-    while true {
-      while PQisBusy(handle) == 1 {
-        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-        if poll(&descriptor, 1, Int32(clamping: seconds * 1_000)) == 0 {
-          PQclear(last)
-          throw StoreError(
-            .connectionLost, message: "PostgreSQL does not respond within \(seconds) s",
-            context: context)
-        }
-        if PQconsumeInput(handle) != 1 {
-          PQclear(last)
-          throw lost(context: context)
-        }
-      }
-      guard let next = PQgetResult(handle) else { return last }
-      PQclear(last)
-      last = next
-    }
+    return try response(isSent, within: seconds, context: context)
   }
 
   @discardableResult
