@@ -123,43 +123,6 @@ extension EarlyClosings {
   }
 }
 
-extension Int64 {
-  /// The sign in the lowest bit.
-  @inline(__always)
-  var folded: UInt64 { UInt64(bitPattern: (self << 1) ^ (self >> 63)) }
-
-  @inline(__always)
-  init(folded: UInt64) { self = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1) }
-}
-
-/// The number as bytes: low seven bits first, and the highest bit says that more follow.
-extension UInt64 {
-  /// - Returns: where the byte after its last goes.
-  @inline(never)
-  func encode(at place: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
-    var (rest, place) = (self, place)
-    while rest >= 0x80 {
-      place.pointee = UInt8(truncatingIfNeeded: rest) | 0x80
-      rest >>= 7
-      place += 1
-    }
-    place.pointee = UInt8(rest)
-    return place + 1
-  }
-
-  /// nil where the bytes end too early, or do not end.
-  @inline(__always)
-  init?(decoding next: () -> UInt8?) {
-    self = 0
-    for shift in stride(from: UInt64(0), to: 70, by: 7) {
-      guard let byte = next() else { return nil }
-      self |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 { return }
-    }
-    return nil
-  }
-}
-
 /// Variable-length integers. Written on the stack first: a sweep writes
 /// thousands of states, and their arrays should hold no spare room. A state with many gaps or held
 /// rows, which is rare, goes on in the heap.
@@ -277,9 +240,9 @@ extension InstrumentDay {
     account.write(after: &bare, to: &writer)
     writer.put(previous != nil)
     previous?.write(after: nil, to: &writer)
-    writer.put(lastMoved != nil)
-    lastMoved?.write(after: nil, to: &writer)
-    write(lastGap, to: &writer)
+    writer.put(past.lastMoved != nil)
+    past.lastMoved?.write(after: nil, to: &writer)
+    write(past.lastGap, to: &writer)
   }
 
   /// A day before this one, with the gaps that were opened and closed since.
@@ -299,7 +262,7 @@ extension InstrumentDay {
     writer.put(past.previous != nil)
     past.previous?.write(after: previous, to: &writer)
     writer.put(past.lastMoved != nil)
-    past.lastMoved?.write(after: lastMoved, to: &writer)
+    past.lastMoved?.write(after: self.past.lastMoved, to: &writer)
     write(past.lastGap, to: &writer)
     write(gaps, to: &writer)
   }

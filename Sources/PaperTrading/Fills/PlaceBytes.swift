@@ -8,8 +8,7 @@ struct PlaceWriter {
   static let format: UInt8 = 3
 
   mutating func put(_ value: some FixedWidthInteger) {
-    let value = Int64(value)
-    var rest = UInt64(bitPattern: value << 1 ^ value >> 63)
+    var rest = Int64(value).folded
     while rest > 0x7F {
       bytes.append(UInt8(rest & 0x7F) | 0x80)
       rest >>= 7
@@ -49,54 +48,44 @@ struct PlaceReader {
 
   private var bytes: ArraySlice<UInt8>
 
-  init(_ body: [UInt8]) throws(Malformed) {
+  init(_ body: [UInt8]) throws {
     bytes = body.dropFirst()
     guard body.first == PlaceWriter.format else { throw Malformed() }
   }
 
   var isAtEnd: Bool { bytes.isEmpty }
 
-  mutating func integer<Value: FixedWidthInteger>() throws(Malformed) -> Value {
-    var (rest, shift): (UInt64, UInt64) = (0, 0)
-    while let byte = bytes.popFirst(), shift < 64 {
-      rest |= UInt64(byte & 0x7F) << shift
-      shift += 7
-      guard byte & 0x80 == 0 else { continue }
-      let value = Int64(bitPattern: rest >> 1) ^ -Int64(bitPattern: rest & 1)
-      guard let value = Value(exactly: value) else { break }
-      return value
-    }
-    throw Malformed()
+  mutating func integer<Value: FixedWidthInteger>() throws -> Value {
+    guard let folded = UInt64(decoding: { bytes.popFirst() }),
+      let value = Value(exactly: Int64(folded: folded))
+    else { throw Malformed() }
+    return value
   }
 
-  mutating func decimal() throws(Malformed) -> ExactDecimal {
+  mutating func decimal() throws -> ExactDecimal {
     let scale: UInt8 = try integer()
     guard scale <= ExactDecimal.scaleMax else { throw Malformed() }
     return ExactDecimal(units: try integer(), scale: scale)
   }
 
-  mutating func text() throws(Malformed) -> String {
+  mutating func text() throws -> String {
     let count: Int = try integer()
     guard count >= 0, count <= bytes.count else { throw Malformed() }
     defer { bytes.removeFirst(count) }
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
-  mutating func named<Value: CaseIterable>() throws(Malformed) -> Value {
+  mutating func named<Value: CaseIterable>() throws -> Value {
     let index: Int = try integer()
     guard index >= 0, let value = Value.allCases.dropFirst(index).first else { throw Malformed() }
     return value
   }
 
-  mutating func optional<Value>(
-    _ read: (inout Self) throws(Malformed) -> Value
-  ) throws(Malformed) -> Value? {
+  mutating func optional<Value>(_ read: (inout Self) throws -> Value) throws -> Value? {
     try integer() == 0 ? nil : try read(&self)
   }
 
-  mutating func all<Value>(
-    _ read: (inout Self) throws(Malformed) -> Value
-  ) throws(Malformed) -> [Value] {
+  mutating func all<Value>(_ read: (inout Self) throws -> Value) throws -> [Value] {
     let count: Int = try integer()
     var values: [Value] = []
     guard count >= 0 else { throw Malformed() }
@@ -105,15 +94,8 @@ struct PlaceReader {
   }
 
   /// nil where the bytes are none of it, whole.
-  static func read<Value>(
-    _ body: [UInt8], by read: (inout Self) throws(Malformed) -> Value
-  ) -> Value? {
-    do {
-      var reader = try Self(body)
-      let value = try read(&reader)
-      return reader.isAtEnd ? value : nil
-    } catch {
-      return nil
-    }
+  static func read<Value>(_ body: [UInt8], by read: (inout Self) throws -> Value) -> Value? {
+    guard var reader = try? Self(body), let value = try? read(&reader) else { return nil }
+    return reader.isAtEnd ? value : nil
   }
 }

@@ -40,19 +40,19 @@ extension TradingPlace {
   }
 
   init?(body: [UInt8], account: Int64, symbol: Symbol) {
-    let place = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
+    let place = PlaceReader.read(body) { reader in
       var place = TradingPlace(
         takings: try Takings(from: &reader),
-        orders: try reader.all { (reader) throws(PlaceReader.Malformed) in
+        orders: try reader.all { reader in
           try RestingOrder(from: &reader, account: account, symbol: symbol)
         })
       var newer = place.standings
-      place.changes = try reader.all { (reader) throws(PlaceReader.Malformed) in
+      place.changes = try reader.all { reader in
         try AccountOrders.Change(from: &reader, symbol: symbol, behind: &newer)
       }.reversed()
       place.isConfirmed = try reader.integer() == 1
       place.ended = Set(
-        try reader.all { (reader) throws(PlaceReader.Malformed) in try reader.integer() })
+        try reader.all { reader in try reader.integer() })
       return place
     }
     guard let place else { return nil }
@@ -80,12 +80,12 @@ extension SeenRows {
   }
 
   init?(body: [UInt8]) {
-    let seen = PlaceReader.read(body) { (reader) throws(PlaceReader.Malformed) in
+    let seen = PlaceReader.read(body) { reader in
       let earlier = try SealWatch(from: &reader)
-      let rows = try reader.all { (reader) throws(PlaceReader.Malformed) in
+      let rows = try reader.all { reader in
         let snapshot = try Snapshot(from: &reader)
-        let band = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-          PriceBand(lower: try reader.decimal(), upper: try reader.decimal())
+        let band = try reader.optional {
+          PriceBand(lower: try $0.decimal(), upper: try $0.decimal())
         }
         return SeenRow(row: MarketRow(snapshot, band: band), seal: try SealWatch(from: &reader))
       }
@@ -105,7 +105,7 @@ extension Takings {
     }
   }
 
-  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
+  fileprivate init(from reader: inout PlaceReader) throws {
     for _ in 0..<max(try reader.integer(), 0) {
       let (side, price): (Side, ExactDecimal) = (try reader.named(), try reader.decimal())
       add(try reader.integer(), at: price, side: side)
@@ -141,16 +141,16 @@ extension AccountOrders.Change {
   fileprivate init(
     from reader: inout PlaceReader, symbol: Symbol,
     behind newer: inout [Int64: RestingOrder.Standing]
-  ) throws(PlaceReader.Malformed) {
+  ) throws {
     self.init(
       row: try reader.integer(),
-      orders: try reader.all { (reader) throws(PlaceReader.Malformed) in
+      orders: try reader.all { reader in
         let order = try RestingOrder.Standing(from: &reader, behind: newer)
         newer[order.id] = order
         return order
       },
       takings: try Takings(from: &reader),
-      events: try reader.all { (reader) throws(PlaceReader.Malformed) in
+      events: try reader.all { reader in
         let (order, kind): (Int64, Int) = (try reader.integer(), try reader.integer())
         switch kind {
         case 0:
@@ -159,10 +159,7 @@ extension AccountOrders.Change {
           else { throw PlaceReader.Malformed() }
           return .booked(fill)
         case 1:
-          let reason = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-            try reader.text()
-          }
-          return .cancelled(order: order, reason: reason)
+          return .cancelled(order: order, reason: try reader.optional { try $0.text() })
         case 2: return .released(order: order)
         default: throw PlaceReader.Malformed()
         }
@@ -178,13 +175,9 @@ extension SealWatch {
     writer.put(rows)
   }
 
-  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
-    let day = try reader.optional { (reader) throws(PlaceReader.Malformed) in
-      TradingDay(daysSince1970: try reader.integer())
-    }
-    let since = try reader.optional { (reader) throws(PlaceReader.Malformed) -> Int32 in
-      try reader.integer()
-    }
+  fileprivate init(from reader: inout PlaceReader) throws {
+    let day = try reader.optional { TradingDay(daysSince1970: try $0.integer()) }
+    let since: Int32? = try reader.optional { try $0.integer() }
     let (opened, sealed): (Int, Int) = (try reader.integer(), try reader.integer())
     self.init(
       day: day, sealedSince: since, hasOpened: opened == 1, wasSealed: sealed == 1,
@@ -209,11 +202,9 @@ extension Snapshot {
     writer.put(trading)
   }
 
-  fileprivate init(from reader: inout PlaceReader) throws(PlaceReader.Malformed) {
-    func levels() throws(PlaceReader.Malformed) -> [BookLevel] {
-      try reader.all { (reader) throws(PlaceReader.Malformed) in
-        BookLevel(price: try reader.decimal(), volume: try reader.decimal())
-      }
+  fileprivate init(from reader: inout PlaceReader) throws {
+    func levels() throws -> [BookLevel] {
+      try reader.all { BookLevel(price: try $0.decimal(), volume: try $0.decimal()) }
     }
     self.init(
       stamp: SnapshotStamp(
@@ -247,9 +238,9 @@ extension RestingOrder {
 
   fileprivate init(
     from reader: inout PlaceReader, account: Int64, symbol: Symbol
-  ) throws(PlaceReader.Malformed) {
-    func price() throws(PlaceReader.Malformed) -> ExactDecimal? {
-      try reader.optional { (reader) throws(PlaceReader.Malformed) in try reader.decimal() }
+  ) throws {
+    func price() throws -> ExactDecimal? {
+      try reader.optional { try $0.decimal() }
     }
     let (id, side, kind): (Int64, Side, OrderKind) = (
       try reader.integer(), try reader.named(), try reader.named()
@@ -278,7 +269,7 @@ extension RestingOrder.Standing {
 
   fileprivate init(
     from reader: inout PlaceReader, behind newer: [Int64: Self]
-  ) throws(PlaceReader.Malformed) {
+  ) throws {
     id = try reader.integer()
     let newer = newer[id]
     filled = try reader.integer() &+ (newer?.filled ?? 0)
@@ -301,7 +292,7 @@ extension RestingOrder.Stage {
 
   fileprivate init(
     from reader: inout PlaceReader, behind newer: Queue?
-  ) throws(PlaceReader.Malformed) {
+  ) throws {
     switch try reader.integer() as Int {
     case 0: self = .untriggered
     case 1: self = .waiting
@@ -337,7 +328,7 @@ extension Queue {
 
   fileprivate init(
     from reader: inout PlaceReader, behind newer: Queue?
-  ) throws(PlaceReader.Malformed) {
+  ) throws {
     if let newer {
       self = newer
     } else {
@@ -349,7 +340,7 @@ extension Queue {
     counted &+= try reader.integer()
     possibleVolume &+= try reader.integer()
     let base = front ?? 0
-    front = try reader.optional { (reader) throws(PlaceReader.Malformed) -> Int64 in
+    front = try reader.optional { reader -> Int64 in
       try reader.integer() &+ base
     }
   }
