@@ -47,18 +47,7 @@ extension Timestamp {
 extension Timestamp: CustomStringConvertible {
   /// RFC 3339 in Shanghai time, with as many fraction digits as needed:
   /// `2026-07-06T09:31:00+08:00`.
-  public var description: String {
-    let clock = ClockText.second(shanghaiSecondOfDay)
-    let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
-    let tail = fraction == 0 ? "" : "." + trimmedFraction(fraction)
-    return "\(shanghaiDay)T\(clock)\(tail)+08:00"
-  }
-
-  private func trimmedFraction(_ fraction: Int64) -> String {
-    var digits = String(String(fraction + 1_000_000).dropFirst())
-    while digits.hasSuffix("0") { digits.removeLast() }
-    return digits
-  }
+  public var description: String { MarketZone.shanghai.text(of: self) }
 }
 
 /// Seconds since midnight as a wall clock shows them.

@@ -1,5 +1,4 @@
 import Market
-import TestSupport
 import Testing
 
 @testable import Gateway
@@ -17,18 +16,6 @@ import Testing
     ])
   func texts(zone: MarketZone, microseconds: Int64, text: String) {
     #expect(zone.text(of: Timestamp(microseconds: microseconds)) == text)
-  }
-
-  @Test("every moment in Shanghai is written as Market writes it")
-  func sameAsMarket() {
-    let seed = UInt64.random(in: .min ... .max)
-    var random = SplitMix(seed: seed)
-    for _ in 0..<20_000 {
-      let moment = Timestamp(
-        microseconds: Int64.random(
-          in: -62_135_596_800_000_000...253_402_300_799_999_999, using: &random))
-      #expect(MarketZone.shanghai.text(of: moment) == moment.description, "seed \(seed)")
-    }
   }
 
   @Test("the ends of what there is fit")
