@@ -4,16 +4,12 @@ import Market
 package struct Watchlist: Sendable, Hashable {
   package var id: Int64
   package var name: String
+  /// When it was made, and when its name or its symbols changed.
+  package var createdAt: Timestamp
+  package var updatedAt: Timestamp
   package var items: [WatchlistItem] = []
 
   func contains(_ symbol: Symbol) -> Bool { items.contains { $0.symbol == symbol } }
-}
-
-/// A list, when it was made, and when its name or its symbols changed.
-package struct DatedWatchlist: Sendable, Hashable {
-  package var list: Watchlist
-  package var createdAt: Timestamp
-  package var updatedAt: Timestamp
 }
 
 package struct WatchlistItem: Sendable, Hashable {

@@ -30,18 +30,16 @@ package struct WatchlistTable: AppTable, NumberedTable {
       """)
 
   /// All of the user, in order.
-  package func all() throws(AppStoreError) -> [Watchlist] { try dated().map(\.list) }
+  package func all() throws(AppStoreError) -> [Watchlist] { try lists(nil) }
 
   /// - Throws: `unknown`, `store`.
   package func one(_ id: Int64) throws(AppStoreError) -> Watchlist {
-    guard let found = try dated(id).first else { throw .unknown(.watchlist, id) }
-    return found.list
+    guard let found = try lists(id).first else { throw .unknown(.watchlist, id) }
+    return found
   }
 
-  /// With their times, in order.
-  /// - Parameter id: nil for all of the user; else that one, if it is there.
-  package func dated(_ id: Int64? = nil) throws(AppStoreError) -> [DatedWatchlist] {
-    var lists: [DatedWatchlist] = []
+  private func lists(_ id: Int64?) throws(AppStoreError) -> [Watchlist] {
+    var lists: [Watchlist] = []
     let rows = try read(Self.readAll, with: [.int64(userID), .int64(id)]) {
       (row) throws(StoreError) in
       (
@@ -51,15 +49,14 @@ package struct WatchlistTable: AppTable, NumberedTable {
       )
     }
     for row in rows {
-      if lists.last?.list.id != row.id {
+      if lists.last?.id != row.id {
         lists.append(
-          DatedWatchlist(
-            list: Watchlist(id: row.id, name: row.name), createdAt: row.createdAt,
-            updatedAt: row.updatedAt))
+          Watchlist(
+            id: row.id, name: row.name, createdAt: row.createdAt, updatedAt: row.updatedAt))
       }
       guard let symbol = row.symbol.flatMap({ Symbol($0) }) else { continue }
       let item = WatchlistItem(symbol: symbol, triggers: row.triggers)
-      lists[lists.count - 1].list.items.append(item)
+      lists[lists.count - 1].items.append(item)
     }
     return lists
   }
@@ -85,9 +82,10 @@ package struct WatchlistTable: AppTable, NumberedTable {
     try requireName(name, charactersMax: Self.nameCharactersMax)
     try validate(entries)
     return try changing { () throws(AppStoreError) in
-      var list = Watchlist(id: try insert(named: name), name: name)
-      if !entries.isEmpty { list.items = try fill(list, with: entries) }
-      return list
+      let list = try one(try insert(named: name))
+      if entries.isEmpty { return list }
+      try fill(list, with: entries)
+      return try one(list.id)
     }
   }
 
@@ -132,7 +130,7 @@ package struct WatchlistTable: AppTable, NumberedTable {
     try validate(entries ?? [])
     try changing(id) { (list) throws(AppStoreError) in
       if let name { try rename(id, to: name) }
-      if let entries { _ = try fill(list, with: entries) }
+      if let entries { try fill(list, with: entries) }
     }
   }
 
@@ -255,14 +253,14 @@ package struct WatchlistTable: AppTable, NumberedTable {
   ) throws(AppStoreError) -> Watchlist {
     try validate(entries)
     return try changing(id) { (list) throws(AppStoreError) in
-      Watchlist(id: id, name: list.name, items: try fill(list, with: entries))
+      try fill(list, with: entries)
+      return try one(id)
     }
   }
 
-  /// - Returns: what is in it now.
   private func fill(
     _ list: Watchlist, with entries: [WatchlistEntry]
-  ) throws(AppStoreError) -> [WatchlistItem] {
+  ) throws(AppStoreError) {
     let before = Dictionary(uniqueKeysWithValues: list.items.map { ($0.symbol, $0.triggers) })
     let items = entries.map { entry in
       WatchlistItem(
@@ -276,7 +274,6 @@ package struct WatchlistTable: AppTable, NumberedTable {
         .texts(items.map { $0.triggers.low.text }), .texts(items.map { $0.triggers.high.text }),
       ])
     try touch(list.id)
-    return items
   }
 
   // MARK: What every change begins with, and ends with

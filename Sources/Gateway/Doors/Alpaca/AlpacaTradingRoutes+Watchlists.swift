@@ -92,14 +92,14 @@ extension AlpacaTradingRoutes {
   private func make(_ call: AlpacaCall) async throws(Problem) -> Answer {
     let body = try call.body(Made.self)
     let entries = try listed(body.symbols ?? [])
-    let lists = try await run(call) { (table) throws(AppStoreError) in
-      try table.dated(try table.create(named: body.name, with: entries).id)
+    let list = try await run(call) { (table) throws(AppStoreError) in
+      try table.create(named: body.name, with: entries)
     }
-    return try answer(with: lists, to: call)
+    return try answer(with: list, to: call)
   }
 
   private func listAll(_ call: AlpacaCall) async throws(Problem) -> Answer {
-    let lists = try await run(call) { (table) throws(AppStoreError) in try table.dated() }
+    let lists = try await run(call) { (table) throws(AppStoreError) in try table.all() }
     let state = try service.memory.loaded()
     return .ownList(of: lists) { $0.write(alpaca: $1, of: call.account, in: state) }
   }
@@ -167,19 +167,15 @@ extension AlpacaTradingRoutes {
   private func answer(
     _ call: AlpacaCall, after body: @Sendable (WatchlistTable, Int64) throws(AppStoreError) -> Void
   ) async throws(Problem) -> Answer {
-    let lists = try await run(call) { (table) throws(AppStoreError) in
+    let list = try await run(call) { (table) throws(AppStoreError) in
       let id = try call.watchlist()
       try body(table, id)
-      return try table.dated(id)
+      return try table.one(id)
     }
-    return try answer(with: lists, to: call)
+    return try answer(with: list, to: call)
   }
 
-  /// - Throws: 404 where it is gone.
-  private func answer(
-    with found: [DatedWatchlist], to call: AlpacaCall
-  ) throws(Problem) -> Answer {
-    guard let list = found.first else { throw .unknownWatchlist }
+  private func answer(with list: Watchlist, to call: AlpacaCall) throws(Problem) -> Answer {
     let state = try service.memory.loaded()
     return .own { $0.write(alpaca: list, of: call.account, in: state) }
   }
@@ -207,15 +203,14 @@ extension Problem {
 
 extension JSONWriter {
   fileprivate mutating func write(
-    alpaca dated: DatedWatchlist, of account: PaperAccount, in state: MarketState
+    alpaca watchlist: Watchlist, of account: PaperAccount, in state: MarketState
   ) {
-    let watchlist = dated.list
     let zone = account.market.zone
     member("id") { $0.string(AlpacaID.watchlist.text(watchlist.id, in: .none)) }
     member("account_id") { $0.string(AlpacaID.account.text(account.id, in: .none)) }
     member("name") { $0.string(watchlist.name) }
-    member("created_at") { $0.moment(dated.createdAt, in: zone) }
-    member("updated_at") { $0.moment(dated.updatedAt, in: zone) }
+    member("created_at") { $0.moment(watchlist.createdAt, in: zone) }
+    member("updated_at") { $0.moment(watchlist.updatedAt, in: zone) }
     list("assets", of: watchlist.items) { asset, item in
       let place = state.directory.meant(by: item.symbol)
       asset.write(assetOf: item.symbol, at: place, in: state)
