@@ -4,14 +4,12 @@ import Postgres
 /// The databases that the rows have lived in: after a backup was restored, numbers that clients may
 /// have seen are given again, and belong to another epoch.
 package struct AppEpochs: Sendable, Hashable {
-  package enum Kind: Sendable { case order, command, event }
-
   package struct Row: Sendable, Hashable {
     var epoch: Int64
     /// The newest numbers of the epochs before.
-    var order: Int64
-    var command: Int64
-    var event: Int64
+    package private(set) var order: Int64
+    package private(set) var command: Int64
+    package private(set) var event: Int64
 
     package init(_ epoch: Int64, order: Int64, command: Int64, event: Int64) {
       (self.epoch, self.order, self.command, self.event) = (epoch, order, command, event)
@@ -43,14 +41,8 @@ package struct AppEpochs: Sendable, Hashable {
   }
 
   /// In which a number was given; 0: the first.
-  package func epoch(of kind: Kind, number: Int64) -> Int64 {
-    rows.last { row in
-      switch kind {
-      case .order: row.order < number
-      case .command: row.command < number
-      case .event: row.event < number
-      }
-    }?.epoch ?? 0
+  package func epoch(of kind: KeyPath<Row, Int64>, number: Int64) -> Int64 {
+    rows.last { $0[keyPath: kind] < number }?.epoch ?? 0
   }
 }
 

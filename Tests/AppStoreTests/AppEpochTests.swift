@@ -35,7 +35,8 @@ import Testing
     let epoch = try #require(found[1][0].flatMap { Int64($0) })
     #expect(try OutboxTable(connection).end(of: 1) == (0, epoch))
     let known = try AppEpochs(over: connection)
-    #expect(known.epoch(of: .event, number: 7) == 0 && known.epoch(of: .event, number: 8) == epoch)
-    #expect(known.epoch(of: .order, number: 1) == epoch)
+    #expect(known.epoch(of: \.event, number: 7) == 0)
+    #expect(known.epoch(of: \.event, number: 8) == epoch)
+    #expect(known.epoch(of: \.order, number: 1) == epoch)
   }
 }

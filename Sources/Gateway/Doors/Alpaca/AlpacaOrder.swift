@@ -22,11 +22,11 @@ enum AlpacaID: String, Sendable {
   /// 40 bits: a second since 1970.
   private static let epochDigits = 10
 
-  private var kind: AppEpochs.Kind? {
+  private var kind: KeyPath<AppEpochs.Row, Int64>? {
     switch self {
-    case .order: .order
-    case .command: .command
-    case .event: .event
+    case .order: \.order
+    case .command: \.command
+    case .event: \.event
     case .account, .watchlist: nil
     }
   }
