@@ -99,7 +99,7 @@ package enum SentCommand: Sendable, Hashable {
 /// Requests to the broker. Rows only come: a gateway inserts one and waits for its outcome. The
 /// same key is the same command however often it is sent, and has one outcome.
 package struct CommandTable: AppTable {
-  let connection: AppConnection
+  package let connection: AppConnection
   static let context = "commands"
 
   /// As the schema's check has it.
@@ -234,24 +234,6 @@ package struct CommandTable: AppTable {
   /// From now on outcomes are notified to this connection: `AppConnection.wait`.
   package func listenForOutcomes() throws(AppStoreError) {
     try connection.execute("listen candled_app_outcome", context: "listen")
-  }
-
-  /// Blocks until all of these have an outcome, or time is up. Whoever waits listens first.
-  /// - Parameter interrupt: a descriptor that ends the wait when it is readable; -1: none.
-  /// - Returns: those that have one.
-  package func wait(
-    for ids: [Int64], milliseconds: Int32, interrupt: Int32 = -1
-  ) throws(AppStoreError) -> [Int64: CommandOutcome] {
-    let wanted = Set(ids)
-    let end = ContinuousClock.now + .milliseconds(milliseconds)
-    while true {
-      let found = try outcomes(of: ids)
-      let left = (end - ContinuousClock.now) / .milliseconds(1)
-      if found.count == wanted.count || left <= 0 { return found }
-      let reason = try connection.wait(
-        milliseconds: Int32(clamping: Int64(left.rounded(.up))), interrupt: interrupt)
-      if reason == .interrupted { return found }
-    }
   }
 }
 

@@ -13,10 +13,6 @@ package struct DayLimits: Sendable, Hashable {
 
   package static let standard = DayLimits()
 
-  /// For trials, in which one user sends what many do.
-  package static let none = DayLimits(
-    commands: .max, payments: .max, alerts: .max, accounts: .max)
-
   /// In SQL, the day.
   static let today = "(now() at time zone 'UTC')::date"
 
