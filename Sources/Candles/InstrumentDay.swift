@@ -70,21 +70,9 @@ struct InstrumentDay: Sendable, Hashable {
     @inline(__always) get { account.coverage }
     @inline(__always) _modify { yield &account.coverage }
   }
-  var isObserved: Bool {
-    @inline(__always) get { account.isObserved }
-    @inline(__always) _modify { yield &account.isObserved }
-  }
-  var isClosed: Bool {
-    @inline(__always) get { account.isClosed }
-    @inline(__always) _modify { yield &account.isClosed }
-  }
   var isDisputed: Bool {
     @inline(__always) get { account.isDisputed }
     @inline(__always) _modify { yield &account.isDisputed }
-  }
-  var isBandUnknown: Bool {
-    @inline(__always) get { account.isBandUnknown }
-    @inline(__always) _modify { yield &account.isBandUnknown }
   }
   var booked: BookedRow {
     @inline(__always) get { account.booked }
@@ -101,14 +89,6 @@ struct InstrumentDay: Sendable, Hashable {
   var previous: FormingCandle? {
     @inline(__always) get { past.previous }
     @inline(__always) _modify { yield &past.previous }
-  }
-  var lastMoved: FormingCandle? {
-    @inline(__always) get { past.lastMoved }
-    @inline(__always) _modify { yield &past.lastMoved }
-  }
-  var lastGap: Gap? {
-    @inline(__always) get { past.lastGap }
-    @inline(__always) _modify { yield &past.lastGap }
   }
 
   /// Trading time on which the state is proven.
@@ -167,7 +147,7 @@ extension InstrumentDay {
     while current.minute < minute {
       finishPrevious(rules: rules, into: &output)
       if let passed = previous, passed.moved || passed.flags.contains(.partial) {
-        lastMoved = passed
+        past.lastMoved = passed
       }
       previous = current
       current = FormingCandle(minute: current.minute + 1, basis: price)
