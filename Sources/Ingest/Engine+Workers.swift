@@ -131,7 +131,7 @@ extension Engine {
       workers.slots[place].inFlight.removeValue(forKey: request.id) != nil
     else { return }
     let isLive = workers.slots[place].worker.isLive
-    let isTakeable = !isLive || checkDate(response.date(at: now), askedSteady: asked)
+    let isTakeable = !isLive || checkDate(response.date, askedSteady: asked)
     let (requestedAt, receivedAt) = (time.moment(at: asked), now)
     var answer = WorkerResponse()
     var found: [MarketEvent] = []

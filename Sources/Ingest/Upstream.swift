@@ -28,13 +28,13 @@ package enum UpstreamResponse: Sendable {
   /// How long the source asks to be left alone, from `now` on; nil if it does not say.
   package func retryAfterSeconds(at now: Timestamp) -> Int? {
     guard case .response(_, _, let retryAfter?, _) = self else { return nil }
-    return RetryAfter.seconds(retryAfter, now: now)
+    return RetryAfter.seconds(retryAfter, date: HTTPDate.seconds(retryAfter), now: now)
   }
 
   /// When the server says it answered; nil if it does not.
-  func date(at now: Timestamp) -> Timestamp? {
+  var date: Timestamp? {
     guard case .response(_, _, _, let date?) = self else { return nil }
-    return RetryAfter.date(date, now: now)
+    return HTTPDate.seconds(date).map { Timestamp(seconds: $0) }
   }
 }
 
