@@ -182,26 +182,6 @@ extension StoreReader {
     name: "query_disagreements",
     sql: """
       select symbol, timeframe, opened_at, trading_day, field, ours, theirs, our_source,
-        their_source, state, known_from
-      from disagreements
-      where ($1::date is null or trading_day = $1::date)
-        and ($2::text is null or symbol = $2::text)
-      order by opened_at, symbol, id
-      """)
-
-  /// What could not be reconciled, oldest first, the resolved included.
-  package func disagreements(
-    day: TradingDay? = nil, symbol: Symbol? = nil
-  ) throws(StoreError) -> [DisagreementRecord] {
-    try read(Self.readDisagreements, with: parameters(day: day, symbol: symbol)) {
-      (row) throws(StoreError) in try row.disagreement()
-    }
-  }
-
-  private static let readDisagreementPage = Statement(
-    name: "query_disagreement_page",
-    sql: """
-      select symbol, timeframe, opened_at, trading_day, field, ours, theirs, our_source,
         their_source, state, known_from, id
       from disagreements
       where ($1::date is null or trading_day = $1::date)
@@ -214,16 +194,21 @@ extension StoreReader {
       limit $4::int
       """)
 
-  /// A page of what could not be reconciled, oldest first.
-  /// - Parameter after: behind this one; nil for the first page.
+  /// What could not be reconciled, oldest first, the resolved included.
+  /// - Parameters:
+  ///   - after: behind this one; nil for the first page.
+  ///   - limit: nil for all.
   package func disagreements(
-    day: TradingDay?, symbol: Symbol?, after: Int64?, limit: Int32
+    day: TradingDay?, symbol: Symbol?, after: Int64? = nil, limit: Int32? = nil
   ) throws(StoreError) -> [(id: Int64, row: DisagreementRecord)] {
-    var parameters = parameters(day: day, symbol: symbol)
-    parameters.add { $0.optional(after) { $0.int64($1) } }
-    parameters.add { $0.int32(limit) }
-    return try read(Self.readDisagreementPage, with: parameters) { (row) throws(StoreError) in
-      let record = try row.disagreement()
+    let parameters = WireParameters(
+      .day(day), .text(symbol?.description), .int64(after), .int32(limit))
+    return try read(Self.readDisagreements, with: parameters) { (row) throws(StoreError) in
+      let record = try DisagreementRecord(
+        symbol: row.symbol(), timeframe: row.text(), openedAt: row.timestamp(),
+        tradingDay: row.day(), field: row.text(), ours: row.optionalNumeric(),
+        theirs: row.optionalNumeric(), ourSource: row.text(), theirSource: row.text(),
+        state: row.text(), knownFrom: row.timestamp())
       return (try row.int64(), record)
     }
   }
@@ -238,13 +223,5 @@ extension PostgresRow {
       trades: try optionalInt64(), vwap: try optionalNumeric(),
       flags: CandleFlags(rawValue: try int16()), revision: try int16(),
       knownFrom: try timestamp(), source: try text())
-  }
-
-  fileprivate mutating func disagreement() throws(StoreError) -> DisagreementRecord {
-    DisagreementRecord(
-      symbol: try symbol(), timeframe: try text(), openedAt: try timestamp(),
-      tradingDay: try day(), field: try text(), ours: try optionalNumeric(),
-      theirs: try optionalNumeric(), ourSource: try text(), theirSource: try text(),
-      state: try text(), knownFrom: try timestamp())
   }
 }

@@ -63,7 +63,7 @@ struct QueryDisagreements: ParsableCommand {
 
   func run() throws {
     try options.print(Self.columns) { queries, day, symbol in
-      try queries.disagreements(day: day, symbol: symbol).map(Self.cells)
+      try queries.disagreements(day: day, symbol: symbol).map { Self.cells($0.row) }
     }
   }
 
