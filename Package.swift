@@ -168,7 +168,7 @@ let package = Package(
       dependencies: [
         "Market", "Candles", "Feeds", "Journal", "Transport", "EmbeddedPostgres", "Postgres",
         "Reader", "Commits", "Store", "Operations", "Ingest", "History", "Admin", "CandledClient",
-        "TerminalView", "Charts", "Commands", "DaemonCommands", "Platform", arguments, log,
+        "TerminalView", "Commands", "DaemonCommands", "Platform", arguments, log,
       ],
       swiftSettings: strict),
     // A simulated exchange and the daemon's parts in one process.

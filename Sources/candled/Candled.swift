@@ -29,8 +29,8 @@ struct Candled: AsyncParsableCommand {
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
-      Watch.self, Gaps.self, BackfillCommand.self, Replay.self, SchemaCommand.self, Config.self,
+      Run.self, Check.self, Doctor.self, Status.self, Query.self, Watch.self,
+      Gaps.self, BackfillCommand.self, Replay.self, SchemaCommand.self, Config.self,
     ]
   )
 

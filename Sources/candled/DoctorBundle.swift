@@ -12,17 +12,29 @@ import TerminalView
 import Transport
 
 final class DoctorBundle {
-  private let file: OutputFile
+  private let path: String
+  private let descriptor: Int32
   private let mask = SecretMask()
 
   /// - Throws: `cannotCreate` where there is such a file already, or none can be made.
   init(creating path: String, hiding configuration: ValidatedConfiguration) throws(CommandFailure) {
     configuration.register(in: mask)
-    file = try OutputFile(path, isNew: true)
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure(
+        status: .cannotCreate, sentence: "cannot create \(path): \(reason(errno))")
+    }
   }
 
+  deinit { close(descriptor) }
+
+  /// - Throws: `inputOutput` where it is not all written.
   func add(_ record: DoctorRecord) throws(CommandFailure) {
-    try file.write(Array((JSONText.object(members(of: record)) + "\n").utf8))
+    let line = Array((JSONText.object(members(of: record)) + "\n").utf8)
+    guard let errorNumber = line.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { return }
+    throw CommandFailure(
+      status: .inputOutput, sentence: "cannot write \(path): \(reason(errorNumber))")
   }
 
   private func members(of record: DoctorRecord) -> [(key: String, value: ResultCell)] {

@@ -2,7 +2,7 @@ import TestTraits
 import Testing
 
 @Suite(.ownThread) struct `The command line explains itself` {
-  static let subcommands = ["chart", "check", "config", "schema"]
+  static let subcommands = ["check", "config", "schema"]
   static let commands =
     [[]] + subcommands.map { [$0] } + ["print", "example"].map { ["config", $0] }
     + ["print", "apply", "check"].map { ["schema", $0] }

@@ -77,7 +77,7 @@ extension Rule {
     ],
     "candled": [
       "Market", "Candles", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
-      "Reader", "Commits", "Store", "Operations", "CandledClient", "Charts", "TerminalView",
+      "Reader", "Commits", "Store", "Operations", "CandledClient", "TerminalView",
       "Ingest", "History", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
       "ArgumentParser",
     ],
