@@ -34,7 +34,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   var all = false
 
   @Option(help: "The timeframe.")
-  var timeframe = BarTimeframe(.day1)
+  var timeframe = TimeframeArgument(.day1)
 
   @Option(help: ArgumentHelp("The first trading day.", valueName: "yyyy-mm-dd"))
   var from: DayArgument
@@ -56,6 +56,9 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   func validate() throws {
     guard symbols.isEmpty == all else {
       throw ValidationError("Name at least one instrument, or use --all.")
+    }
+    guard timeframe.value != .afterHours else {
+      throw ValidationError("The session after hours has no bars.")
     }
   }
 

@@ -164,26 +164,6 @@ struct TimeframeArgument: ExpressibleByArgument {
   static var allValueStrings: [String] { Timeframe.allCases.map(\.name) }
 }
 
-/// The timeframe of ready-made bars; the session after hours has none.
-struct BarTimeframe: ExpressibleByArgument {
-  let value: Timeframe
-
-  init(_ value: Timeframe) { self.value = value }
-
-  init?(argument: String) {
-    guard let named = TimeframeArgument(argument: argument), named.value != .afterHours else {
-      return nil
-    }
-    value = named.value
-  }
-
-  var defaultValueDescription: String { value.name }
-
-  static var allValueStrings: [String] {
-    TimeframeArgument.allValueStrings.filter { $0 != Timeframe.afterHours.name }
-  }
-}
-
 /// A source with series of its own, by its name.
 struct SourceArgument: ExpressibleByArgument {
   let value: Source
