@@ -4,10 +4,6 @@ package struct BrokerFigures: Sendable, Hashable {
   package var term: Int64?
   package var openOrders = 0
   package var steps = 0
-  package var commands = 0
-  /// Commands that were refused.
-  package var refused = 0
-  package var fills = 0
   /// How long the last step took.
   package var stepDuration = Duration.zero
   /// Up to which change of the feed quotes were looked at; nil while none are needed.
@@ -20,9 +16,6 @@ package struct BrokerFigures: Sendable, Hashable {
   package mutating func note(_ step: BrokerStep, openOrders: Int, took duration: Duration) {
     self.openOrders = openOrders
     steps += 1
-    commands += step.outcomes.count
-    refused += step.outcomes.count { !$0.outcome.isDone }
-    fills += step.fills.count
     stepDuration = duration
   }
 }

@@ -19,8 +19,8 @@ import Testing
     broker.term = 1
     return GatewayMetrics.families.exposition(
       of: GatewayReport(
-        state: MarketState(), ring: (bytes: 0, updates: 0), waiting: 0, requests: [:], streams: 0,
-        streamBytes: 0, alerts: 0, notices: 0, commands: 0,
+        state: MarketState(), waiting: 0, requests: [:], streams: 0, streamBytes: 0, alerts: 0,
+        commands: 0,
         webhooks: Webhooks.Figures(delivered: 0, failed: 0, waitingMicroseconds: 0),
         connections: ConnectionTable.Figures(), broker: broker, behindMicroseconds: 0))
   }

@@ -21,7 +21,6 @@ package final class AlertWatch: FeedSink {
     /// How many series there were when places were looked up.
     var seriesCount = 0
     var tasks = AlertTasks()
-    var writtenCount: Int64 = 0
 
     var hasStallAlerts: Bool { book.map { !$0.subjects(of: .sourceStale).isEmpty } ?? false }
   }
@@ -133,11 +132,6 @@ package final class AlertWatch: FeedSink {
 
   /// How many wait to fire; 0 before they are read.
   package var armedCount: Int { shared.withLock { $0.book?.armedCount ?? 0 } }
-
-  /// Of this gateway; who else writes counts its own.
-  package var writtenCount: Int64 { shared.withLock { $0.writtenCount } }
-
-  func wrote(_ count: Int) { shared.withLock { $0.writtenCount += Int64(count) } }
 }
 
 /// An alert that the minutes of its series decide.

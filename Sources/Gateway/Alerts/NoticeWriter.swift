@@ -202,7 +202,7 @@ struct NoticeWriter {
         if let notice = book.settle(alert) { fired.append(notice) }
       }
     }
-    watch.wrote(try self.notices.write(fired))
+    try self.notices.write(fired)
   }
 }
 

@@ -7,15 +7,12 @@ import Operations
 /// What the page of metrics is made from.
 struct GatewayReport: Sendable {
   let state: MarketState
-  let ring: (bytes: Int, updates: Int)
   let waiting: Int
   let requests: [RequestCounters.Key: Int64]
   let streams: Int
   let streamBytes: Int
   /// That wait to fire.
   let alerts: Int
-  /// That this gateway wrote.
-  let notices: Int64
   /// Requests that wait for the broker.
   let commands: Int
   /// nil: this gateway calls none.
@@ -79,22 +76,12 @@ enum GatewayMetrics {
       .gauge, name: "candled_gateway_alerts_armed", help: "Alerts of all users that wait to fire."
     ) { .integer(Int64($0.alerts)) },
     MetricFamily(
-      .counter, name: "candled_gateway_notifications_total",
-      help: "Notifications that this gateway wrote: what alerts fired, or withdrew."
-    ) { .integer($0.notices) },
-    MetricFamily(
       .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
     ) { .integer($0.state.seq) },
     MetricFamily(
       .gauge, name: "candled_gateway_stale",
       help: "1 while PostgreSQL cannot be reached or no daemon leads."
     ) { .flag($0.state.lostAt != nil) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_stocks", help: "Series with a quote in memory."
-    ) { .integer(Int64($0.state.stocks.count { $0 != nil })) },
-    MetricFamily(
-      .gauge, name: "candled_gateway_ring_bytes", help: "Memory of the messages of the feed."
-    ) { .integer(Int64($0.ring.bytes)) },
     MetricFamily(
       .gauge, name: "candled_gateway_queries_waiting",
       help: "Requests that wait for a connection to PostgreSQL."
@@ -130,10 +117,6 @@ enum GatewayMetrics {
       help: "1 while this gateway executes paper orders; of all gateways one does."
     ) { $0.broker.map { .flag($0.term != nil) } },
     MetricFamily(
-      .gauge, name: "candled_gateway_broker_term",
-      help: "Number of the lead: each gateway that takes it adds one."
-    ) { $0.broker?.term.map { .integer($0) } },
-    MetricFamily(
       .gauge, name: "candled_gateway_broker_open_orders", help: "Paper orders that are open."
     ) { report in report.leader.map { .integer(Int64($0.openOrders)) } },
     MetricFamily(
@@ -150,21 +133,6 @@ enum GatewayMetrics {
       .counter, name: "candled_gateway_broker_steps_total",
       help: "Steps that were stored since this gateway took the lead."
     ) { report in report.leader.map { .integer(Int64($0.steps)) } },
-    MetricFamily(
-      .counter, name: "candled_gateway_broker_fills_total",
-      help: "Parts of orders that were filled since then."
-    ) { report in report.leader.map { .integer(Int64($0.fills)) } },
-    MetricFamily(
-      .counter, name: "candled_gateway_broker_commands_total",
-      help: "Requests that were answered since then, by outcome.",
-      labels: MetricLabels(["outcome"], atMost: 2)
-    ) { report in
-      guard let leader = report.leader else { return [] }
-      return [
-        MetricSeries(["done"], value: .integer(Int64(leader.commands - leader.refused))),
-        MetricSeries(["refused"], value: .integer(Int64(leader.refused))),
-      ]
-    },
   ]
 }
 

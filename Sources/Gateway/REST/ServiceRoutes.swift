@@ -46,11 +46,10 @@ package struct ServiceRoutes: Sendable {
   private func report() -> GatewayReport {
     let (state, users, broker) = (memory.state, parts.users, parts.broker?())
     return GatewayReport(
-      state: state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
+      state: state, waiting: pool.waiting, requests: counters.all,
       streams: users?.streams.services.connections.open ?? 0,
       streamBytes: users?.streams.services.connections.unsentBytes ?? 0,
-      alerts: users?.alerts.armedCount ?? 0, notices: users?.alerts.writtenCount ?? 0,
-      commands: users?.trading.waiting ?? 0,
+      alerts: users?.alerts.armedCount ?? 0, commands: users?.trading.waiting ?? 0,
       webhooks: users?.webhooks.figures, connections: users?.connections.figures ?? .init(),
       broker: broker,
       behindMicroseconds: broker?.quoteSequence.flatMap { seq in
