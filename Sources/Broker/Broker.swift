@@ -37,7 +37,7 @@ package final class Broker {
   /// The next broker of this process goes on with it.
   private(set) var clock: ServerClock
   /// Since when the process's own feed lacks what the database has; nil: it lacks nothing.
-  private var behindSince: Int64?
+  private(set) var behindSince: Int64?
   /// When no command waited; nil: not since this broker began.
   private var drainedAt: Int64?
   /// The trading days, those included that the daemon has learnt.
@@ -129,7 +129,8 @@ package final class Broker {
       let commands = try waiting(session)
       let changes = try readChanges(session, isNeeded: !commands.isEmpty)
       let isPosted = try isActionDue(session)
-      if changes != nil || !commands.isEmpty || isPosted || needsClock {
+      let mayTimePass = needsClock && behindSince == nil
+      if changes != nil || !commands.isEmpty || isPosted || mayTimePass {
         try run(commands, changes: changes ?? .timeAlone)
       }
       if commands.count < Self.commandsMax { drainedAt = readAt }
@@ -283,7 +284,8 @@ package final class Broker {
     behindSince = nil
     guard let found = mailbox.changes(of: watched, after: seq, at: position) else { return nil }
     if found.isBehind {
-      let since = found.changes == nil ? since ?? counter : counter
+      // Time stands still meanwhile, so that progress does not put the end off.
+      let since = since ?? counter
       if counter - since >= Self.behindMicrosecondsMax { return nil }
       behindSince = since
     }

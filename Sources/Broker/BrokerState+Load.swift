@@ -33,9 +33,6 @@ extension BrokerState {
     try beat()
     loadPlaces(try table.places())
     try beat()
-    for (id, order) in orders where order.row.ledger.isOpen {
-      orders[id]?.row.progress = instruments[order.placed.symbol]?.progress(of: order.placed)
-    }
     let holders = try table.accounts([]).map(\.id)
     let traders = orders.values.map(\.placed.account) + purchases.accounts
     try addAccounts(Set(holders + traders), from: table)

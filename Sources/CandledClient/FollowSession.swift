@@ -39,7 +39,7 @@ actor FollowSession {
     cursor = after
     self.epoch = epoch
     pollMilliseconds = Int32(clamping: max(pollSeconds, 1) * 1_000)
-    self.retryMillisecondsMax = retryMillisecondsMax
+    self.retryMillisecondsMax = max(retryMillisecondsMax, 1)
   }
 
   /// The next item; blocks this actor's own thread. nil once interrupted.

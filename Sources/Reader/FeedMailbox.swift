@@ -55,7 +55,7 @@ package final class FeedMailbox: Sendable {
     let isOfQuotes =
       change.certificates.isEmpty
       && !change.events.contains { if case .dispute = $0 { true } else { false } }
-    let isWanted = contents.withLock { contents in
+    contents.withLock { contents in
       contents.changes.append(
         Change(
           seq: change.seq, committedAt: change.committedAt, knownAt: change.knownAt,
@@ -65,9 +65,8 @@ package final class FeedMailbox: Sendable {
       } else if contents.changes.count > Self.changesMax {
         contents.drop(through: contents.after + 1)
       }
-      return contents.isWanted
+      if contents.isWanted { interrupt.signal() }
     }
-    if isWanted { interrupt.signal() }
   }
 
   // MARK: Who watches
@@ -76,9 +75,10 @@ package final class FeedMailbox: Sendable {
   package func want(_ isWanted: Bool) {
     contents.withLock { contents in
       contents.isWanted = isWanted
-      if !isWanted { contents.drop(through: .max) }
+      if isWanted { return }
+      contents.drop(through: .max)
+      interrupt.clear()
     }
-    if !isWanted { interrupt.clear() }
   }
 
   /// What changed of some instruments behind `seq`, as far as it came.

@@ -126,9 +126,11 @@ struct NoticeWriter {
   private mutating func carryOut(_ tasks: AlertTasks) throws(AppStoreError) {
     let state = watch.state
     guard var book = watch.book else { return }
-    // What has fired waits for no reading: neither of the alerts that changed, nor of these.
-    watch.wrote(try notices.write(tasks.notices))
-    var (fired, unsettled) = ([AlertNotice](), Array(tasks.unsettled.values))
+    // What has fired waits for no reading, but for an older day's, which fires first.
+    let isFirst = tasks.days.isEmpty
+    if isFirst { watch.wrote(try notices.write(tasks.notices)) }
+    var fired = isFirst ? [] : tasks.notices
+    var unsettled = Array(tasks.unsettled.values)
     if !tasks.days.isEmpty {
       // Of an older day nothing changes any more.
       let today = state.knownAt?.shanghaiDay

@@ -175,7 +175,7 @@ struct AccountHoldings: Sendable {
     for (symbol, price) in prices {
       guard let place = state.directory.meant(by: symbol), let figures = state.figures(of: place)
       else { continue }
-      guard figures.tradingDay == price.day else { return nil }
+      guard figures.tradingDay == price.day, price.day <= opening.day else { return nil }
       revalued.prices[symbol]?.last = figures.price ?? figures.previousClose
       revalued.prices[symbol]?.previousClose = figures.previousClose
       revalued.prices[symbol]?.isStale =
