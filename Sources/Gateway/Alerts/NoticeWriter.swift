@@ -128,7 +128,7 @@ struct NoticeWriter {
     guard var book = watch.book else { return }
     // What has fired waits for no reading, but for an older day's, which fires first.
     let isFirst = tasks.days.isEmpty
-    if isFirst { watch.wrote(try notices.write(tasks.notices)) }
+    if isFirst { try notices.write(tasks.notices) }
     var fired = isFirst ? [] : tasks.notices
     var unsettled = Array(tasks.unsettled.values)
     if !tasks.days.isEmpty {
