@@ -63,6 +63,7 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CLinux"),
     // The schemas and the page, as bytes that no Swift compiler reads.
@@ -103,7 +104,8 @@ let package = Package(
     .target(
       name: "AppStore",
       dependencies: [
-        "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CEmbeddedFiles", log,
+        "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CCrypto", "CEmbeddedFiles",
+        log,
       ],
       exclude: ["schema_app.sql"], swiftSettings: strict),
     // Executes orders on paper: one of the gateways, with the feed and the ledger.

@@ -39,7 +39,8 @@ extension Rule {
       "Market", "Platform", "Postgres", "Reader", "PaperTrading", "AppStore", "Logging",
     ],
     "AppStore": [
-      "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CEmbeddedFiles", "Logging",
+      "Market", "Platform", "Postgres", "PaperTrading", "Alerts", "CCrypto", "CEmbeddedFiles",
+      "Logging",
     ],
     "Page": ["Market", "CEmbeddedFiles"],
     "Gateway": [

@@ -8,7 +8,6 @@ struct WebhookSecret: Sendable {
 
   private static let byteCount = 32
   private static let prefix = "whsec_"
-  private static let blockBytes = 64
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
@@ -22,16 +21,8 @@ struct WebhookSecret: Sendable {
 
   /// The header `webhook-signature`.
   func signature(id: String, seconds: Int64, body: [UInt8]) -> String {
-    let code = code(of: Array("\(id).\(seconds).".utf8) + body)
+    let code = SHA256.code(of: Array("\(id).\(seconds).".utf8) + body, key: bytes)
     return "v1," + Data(code).base64EncodedString()
-  }
-
-  /// HMAC-SHA256 (RFC 2104).
-  private func code(of message: [UInt8]) -> [UInt8] {
-    let short = bytes.count > Self.blockBytes ? SHA256.digest(of: bytes).bytes : bytes
-    let key = short + [UInt8](repeating: 0, count: Self.blockBytes - short.count)
-    let inner = SHA256.digest(of: key.map { $0 ^ 0x36 } + message).bytes
-    return SHA256.digest(of: key.map { $0 ^ 0x5C } + inner).bytes
   }
 }
 
