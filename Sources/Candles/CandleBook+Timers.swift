@@ -177,7 +177,7 @@ extension CandleBook {
     for index in instruments.indices {
       guard instruments[index].day == day,
         instruments[index].state?.isDue(minute, afterTimeout: afterTimeout, in: hours) == true,
-        var before = instruments[index].state
+        let before = instruments[index].state
       else { continue }
       var state = before
       decide(&state, &output)
@@ -185,7 +185,7 @@ extension CandleBook {
         state.current.minute != before.current.minute
           || state.previous?.isFinal != before.previous?.isFinal
       else { continue }
-      memories[index].follow(&before, to: &state, hours: hours)
+      memories[index].change(from: before, to: &state, hours: hours)
       instruments[index].state = state
       output.touched.append(index)
     }

@@ -76,7 +76,14 @@ struct DayMemory: Sendable {
   mutating func follow(
     _ day: inout InstrumentDay, to now: inout InstrumentDay, hours: TradingHours
   ) {
-    if count == 0 || now.hasFields(of: &day) { return }
+    if count > 0, !now.hasFields(of: &day) { change(from: day, to: &now, hours: hours) }
+  }
+
+  /// Something else than a row changed the day, and at least one field that days are written after.
+  mutating func change(
+    from day: InstrumentDay, to now: inout InstrumentDay, hours: TradingHours
+  ) {
+    if count == 0 { return }
     var known = newest.checkpoint(before: day, hours: hours)
     newest.take(&known.state, before: &now, gaps: known.gaps.isEmpty ? nil : known.gaps)
   }
@@ -106,7 +113,7 @@ struct DayMemory: Sendable {
   /// When the instrument's rows were there before its oldest remembered row.
   @inline(__always)
   var aliveThrough: Int32? {
-    count == 0 ? nil : count == 1 ? newest.aliveThrough : older.aliveThrough
+    mutating get { count == 0 ? nil : count == 1 ? newest.aliveThrough : older.aliveThrough }
   }
 
   mutating func write(to writer: inout StateWriter) {
@@ -149,7 +156,9 @@ private struct DayRecord: Sendable {
   }
 
   func checkpoint(before day: InstrumentDay, hours: TradingHours) -> Checkpoint {
-    let all = count > bytes.count ? longBytes : (0..<count).map { bytes[$0] }
+    let all =
+      count > bytes.count
+      ? longBytes : bytes.span.withUnsafeBufferPointer { Array($0[..<count]) }
     do throws(BookStateError) {
       var reader = StateReader(part: all, hours: hours)
       return try reader.checkpoint(before: day)

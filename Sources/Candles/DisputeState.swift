@@ -17,10 +17,13 @@ extension InstrumentDay {
   }
 
   func write(_ gaps: GapChanges, to writer: inout StateWriter) {
-    for list in [gaps.opened, gaps.closed] {
-      writer.put(Int64(list.count))
-      for gap in list { write(gap, to: &writer) }
-    }
+    write(gaps.opened, to: &writer)
+    write(gaps.closed, to: &writer)
+  }
+
+  private func write(_ gaps: [Gap], to writer: inout StateWriter) {
+    writer.put(Int64(gaps.count))
+    for gap in gaps { write(gap, to: &writer) }
   }
 }
 
