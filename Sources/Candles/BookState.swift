@@ -18,10 +18,7 @@ extension CandleBook {
   package mutating func instrumentState(at index: Int) -> [UInt8] {
     forgetOldMemory(of: index)
     return StateWriter.bytes { writer in
-      writer.put(Int64(instruments[index].group))
-      writer.put(instruments[index].isInStep)
-      writer.put(instruments[index].state != nil)
-      guard instruments[index].state?.write(to: &writer) != nil else { return }
+      guard instruments[index].write(to: &writer) else { return }
       memories[index].write(to: &writer)
       writer.put(hasDispute(index))
       if hasDispute(index) { writeDispute(of: index, to: &writer) }
@@ -131,7 +128,8 @@ struct StateWriter {
   private var count = 0
   private var isOnHeap = false
 
-  private static let bytesOnStack = 4_096
+  /// The most that the runtime puts on the stack.
+  private static let bytesOnStack = 1_024
   /// Seven bits a byte.
   private static let numberBytesMax = 10
   /// Those of a day's account: 12 whole numbers, and 20 decimals of two numbers, with their masks.
@@ -143,7 +141,7 @@ struct StateWriter {
       writer.append(layoutVersion)
       body(&writer)
     } taking: {
-      Array($0)
+      Array(UnsafeBufferPointer(rebasing: $0))
     }
   }
 
@@ -228,6 +226,17 @@ struct StateWriter {
   mutating func put(_ value: ExactDecimal) {
     append(value.scale)
     put(value.units)
+  }
+}
+
+extension CandleBook.Entry {
+  /// Mutating for `CandleBook.instrumentState`; nothing is changed.
+  /// - Returns: whether there is a day.
+  fileprivate mutating func write(to writer: inout StateWriter) -> Bool {
+    writer.put(Int64(group))
+    writer.put(isInStep)
+    writer.put(state != nil)
+    return state?.write(to: &writer) != nil
   }
 }
 

@@ -142,7 +142,7 @@ extension InstrumentDay {
   /// Settled, and its certificate is due and not written.
   @inline(__always)
   func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
-    !account.isClosed && isSettled(rules) && now >= moment(rules.dayEndSecondOfDay)
+    !account.isClosed && now >= moment(rules.dayEndSecondOfDay) && isSettled(rules)
   }
 
   fileprivate func recordUnseenClose(rules: CandleRules, into output: inout CandleOutput) {

@@ -38,11 +38,11 @@ package struct CandleBook: Sendable {
   struct Entry: Sendable {
     var symbol: Symbol
     let instrument: Instrument?
-    var state: InstrumentDay?
-    var band: DayBand?
     var group: UInt32 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
+    var state: InstrumentDay?
+    var band: DayBand?
 
     init(symbol: Symbol) {
       self.symbol = symbol
@@ -56,6 +56,7 @@ package struct CandleBook: Sendable {
     @inline(__always)
     mutating func isRepeated(by quote: Quote) -> Bool { state?.isRepeated(by: quote) == true }
 
+    @inline(__always)
     mutating func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
       state?.isOver(at: now, rules: rules) == true
     }

@@ -148,8 +148,8 @@ extension StateReader: DifferenceCoder {
 
 extension FormingCandle {
   private var marks: Int {
-    get { Int(flags.rawValue) << 2 | (moved ? 2 : 0) | (isFinal ? 1 : 0) }
-    set {
+    @inline(__always) get { Int(flags.rawValue) << 2 | (moved ? 2 : 0) | (isFinal ? 1 : 0) }
+    @inline(__always) set {
       flags = CandleFlags(rawValue: Int16(newValue >> 2))
       (moved, isFinal) = (newValue & 2 != 0, newValue & 1 != 0)
     }
@@ -196,11 +196,11 @@ extension DayAccount {
     InstrumentDay.Coverage(from: 0), current: FormingCandle(minute: 0, basis: .zero))
 
   private var marks: Int {
-    get {
+    @inline(__always) get {
       (isObserved ? 1 : 0) | (isClosed ? 2 : 0) | (isDisputed ? 4 : 0)
         | (isBandUnknown ? 8 : 0) | (booked.isCoarse ? 32 : 0)
     }
-    set {
+    @inline(__always) set {
       isObserved = newValue & 1 != 0
       isClosed = newValue & 2 != 0
       isDisputed = newValue & 4 != 0
@@ -210,8 +210,8 @@ extension DayAccount {
   }
 
   private var trading: Int {
-    get { Int(booked.trading.rawValue) }
-    set { booked.trading = TradingState(rawValue: UInt8(newValue)) ?? booked.trading }
+    @inline(__always) get { Int(booked.trading.rawValue) }
+    @inline(__always) set { booked.trading = TradingState(rawValue: UInt8(newValue)) ?? booked.trading }
   }
 
   private static let marksMax = (1 << 6) - 1

@@ -129,6 +129,7 @@ struct InstrumentDay: Sendable, Hashable {
     return previous.isFinal ? previous.minute : previous.minute - 1
   }
 
+  @inline(__always)
   func moment(_ secondOfDay: Int) -> Timestamp {
     Timestamp(
       seconds: Int64(day.daysSince1970) * 86_400 + Int64(secondOfDay) - Int64(offsetSeconds))
