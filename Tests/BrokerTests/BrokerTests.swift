@@ -226,8 +226,8 @@ import Testing
     try await row(34_506, 5_100)
     #expect(try exchange.states() == ["filled", "filled"])
     try await row(34_509, 100, corrects: true)
-    let held = try HoldingTable(exchange.apps).holdings(
-      of: exchange.account, days: [symbol: next])
+    let held = try HoldingTable(exchange.apps)
+      .held(by: exchange.account, on: next, today: next).holdings
     #expect(held.map(\.quantity) == [ExactDecimal(500)])
     #expect(held.first?.averagePrice == PaperExchange.price(1001))
   }
