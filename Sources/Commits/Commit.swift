@@ -76,7 +76,7 @@ package struct QuoteRow: Sendable {
   package var bookState: [UInt8]
   package var receivedAt: Timestamp
 
-  @inlinable  // Called, it would be made twice: it is nearly a kilobyte.
+  @inlinable @inline(__always)  // Called, it would be made twice: it is nearly a kilobyte.
   package init(
     quote: Quote, source: Source, name: String? = nil, forming: Candle?, bookState: [UInt8],
     receivedAt: Timestamp
