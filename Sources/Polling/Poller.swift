@@ -6,7 +6,7 @@
 // its outcome back, and sends `woke` at the latest `wake`.
 //
 // What it must never do: exceed the budget, ask while banned, ask for a group that has not answered
-// yet, replay missed slots, or sweep on a day that is known to be closed.
+// yet, replay missed slots, or sweep in the slots of a day that is known to be closed.
 import Market
 
 /// The state machine of one source.

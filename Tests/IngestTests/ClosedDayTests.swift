@@ -1,8 +1,10 @@
+import Commits
 import ExchangeSimulator
 import Feeds
 import Journal
 import Ledgers
 import Market
+import Platform
 import TestExchange
 import TestSupport
 import Testing
@@ -126,6 +128,29 @@ import Testing
     let session = feeds.current.sessions[FeedTables.Day(of: "\(Exchange.shanghai)", day: day)]
     #expect(session?.reading == CalendarReading(trades: false, grade: .declared))
     #expect(try requests(run, on: withdrawn).count == 400)
+  }
+
+  @Test func `a day that the operator declared closed and trades is recorded, and contradicted`()
+    async throws
+  {
+    var run = try run(
+      ["2026-07-03", "2026-07-06"], from: try shanghai("2026-07-03", 15, 45),
+      to: try shanghai("2026-07-06", 9, 40))
+    let monday = run.end.shanghaiDay
+    run.declaredDays = [monday: false]
+    let found = Locked<[DayContradiction]>([])
+    let sink = MemorySink(inspect: { commit in
+      found.withLock { $0 += commit.reference.contradictions }
+    })
+    #expect(try await run.run(sink).isNone)
+    let opens = Timestamp(day: monday, secondOfDay: Session.morningOpen)
+    #expect(await sink.tables.candles.keys.count { $0.openedAt == opens } > 8)
+    let index = try #require(Symbol("sh000001"))
+    #expect(
+      found.withLock { $0 } == [
+        DayContradiction(day: monday, trades: true, symbol: index, source: .live)
+      ])
+    #expect(run.lines?.count("contradicts what was observed on 2026-07-06") == 1)
   }
 
   @Test func `a session of New York that is withdrawn is closed, one that is over is not`() throws {

@@ -85,6 +85,8 @@ struct WorkerRun {
   var limits = UniverseLimits()
   var followsUniverse = false
   var cadenceSeconds = 3
+  /// Of the operator's file.
+  var declaredDays: [TradingDay: Bool] = [:]
   /// nil logs nowhere.
   var lines: LogLines?
   let folder: JournalFolder
@@ -116,6 +118,7 @@ struct WorkerRun {
 
   func configuration() throws -> WorkerConfiguration {
     var configuration = try workers.configuration()
+    configuration.declaredDays = declaredDays
     var poller = PollerConfiguration(referenceSymbol: symbols[0], seed: 1)
     poller.batchSymbolsMax = 40
     configuration.quotes = [

@@ -216,4 +216,25 @@ import Testing
         order by known_from
         """) == [["1", "t", "00:01:00"], ["2", "f", nil]])
   }
+
+  @Test func `a day that contradicts its calendar is one disagreement of the index`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let index = StoreSamples.symbol(1)
+    for position in [1, 2] as [Int64] {
+      var commit = self.commit(position)
+      commit.instruments = [InstrumentRow(symbol: index, source: .live)]
+      commit.reference.contradictions = [
+        DayContradiction(day: StoreSamples.day, trades: false, symbol: index, source: .live)
+      ]
+      let receipt = try await writer.commit(commit)
+      #expect(receipt.repairs.disagreements == (position == 1 ? 1 : 0))
+    }
+    #expect(
+      try database.execute(
+        """
+        select symbol, timeframe, trading_day, field, ours, theirs, state
+        from candled.disagreements
+        """) == [["\(index)", "1d", "\(StoreSamples.day)", "trades", "0", "1", "open"]])
+  }
 }
