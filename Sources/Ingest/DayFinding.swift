@@ -46,7 +46,7 @@ enum DayFinding: Sendable, Hashable {
     case .opened(let day): "the exchanges trade on \(day), which was not known: it is recorded"
     case .closed(let day, let keeps):
       "the exchanges are closed on \(day), which no calendar said: every source keeps rows of "
-        + "\(keeps), and one batch a minute is requested"
+        + "\(keeps), and one batch a minute is requested of each"
     case .observedClosed(let day): "the exchanges were closed on \(day): it is no trading day"
     case .unproven(let day):
       "nothing proves that the exchanges were closed on \(day) to the end: it counts as the "

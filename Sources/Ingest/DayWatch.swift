@@ -43,11 +43,16 @@ struct DayWatch: Sendable {
   private var staleSources: Set<Source> = []
   /// A closed day is over.
   private var isConfirmed = false
+  /// The second of today since which there is something to see, and somebody who looks.
+  private var watchedFrom = 0
+  /// Of several that are configured, one alone confirms no closed day.
+  var sourcesConfigured = 1
 
   /// From then on after the open, and after the close, dates are proof.
   static let openingSeconds = 30
   static let closingSeconds = 600
-  /// What one source alone shows is believed this long after the open.
+  /// What one source alone shows is believed once it was watched so long in trading: others are
+  /// requested meanwhile.
   static let loneSeconds = 1_800
   /// As `quotes.failover` is by default: a source that stands still for so long is left, if another
   /// does not.
@@ -80,7 +85,7 @@ struct DayWatch: Sendable {
 
   mutating func received(_ response: Response) -> [DayFinding] {
     let today = hours.clock.day(at: response.receivedAt)
-    var findings = begin(today)
+    var findings = begin(today, at: response.receivedAt)
     let known = accounts[response.source]?.newest ?? response.newest
     accounts[response.source] = Account(
       newest: max(known, response.newest), receivedAt: response.receivedAt)
@@ -93,13 +98,14 @@ struct DayWatch: Sendable {
     return findings + stoodStill(at: response.receivedAt, on: today)
   }
 
-  private mutating func begin(_ today: TradingDay) -> [DayFinding] {
+  private mutating func begin(_ today: TradingDay, at now: Timestamp) -> [DayFinding] {
     if today == day { return [] }
     defer {
       day = today
       state = .undecided
       staleSources = []
       isConfirmed = false
+      watchedFrom = max(hours.opens, hours.clock.second(of: now, on: today))
     }
     if case .closed = state, !isConfirmed, let day { return [.unproven(day)] }
     return []
@@ -109,20 +115,22 @@ struct DayWatch: Sendable {
   private mutating func keptDate(of response: Response, on today: TradingDay) -> [DayFinding] {
     let second = hours.clock.second(of: response.receivedAt, on: today)
     guard second >= hours.opens + Self.openingSeconds else { return [] }
+    let opening = hours.moment(on: today, secondOfDay: hours.opens)
+    let heard = accounts.values.filter { $0.receivedAt >= opening }
     switch state {
     case .open, .standingStill:
       guard staleSources.insert(response.source).inserted else { return [] }
       return [.stale(response.source, keeps: hours.clock.day(at: response.newest))]
     case .undecided:
-      let opening = hours.moment(on: today, secondOfDay: hours.opens)
-      let heard = accounts.values.filter { $0.receivedAt >= opening }
       let dates = Set(heard.map { hours.clock.day(at: $0.newest) })
-      let isEnough = heard.count > 1 || second >= hours.opens + Self.loneSeconds
+      let isEnough = heard.count > 1 || second >= watchedFrom + Self.loneSeconds
       guard isEnough, dates.count == 1, let keeps = dates.first, keeps < today else { return [] }
       state = .closed(keeps: keeps)
       return [.closed(today, keeps: keeps)]
     case .closed:
-      guard second >= hours.closes + Self.closingSeconds, !isConfirmed else { return [] }
+      guard second >= hours.closes + Self.closingSeconds, !isConfirmed,
+        heard.count > 1 || sourcesConfigured == 1
+      else { return [] }
       isConfirmed = true
       return [.observedClosed(today)]
     }

@@ -119,7 +119,7 @@ extension Engine {
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
       pipeline.pending.counters = counters
-      pipeline.calendar.overrides = parts.workers.configuration.declaredDays
+      pipeline.configure(parts.workers.configuration)
       try beginCatchUp()
       saved()
     case .success(let stored):

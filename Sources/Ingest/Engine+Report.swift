@@ -27,10 +27,7 @@ extension Engine {
     report.keys = keys(at: now)
     report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
-    let today = now.shanghaiDay
-    if pipeline.calendar.declaration(of: today).trades {
-      report.calendar.dateKept = pipeline.stages[0].dayWatch.dateKept(on: today)
-    }
+    report.calendar.dateKept = pipeline.stages[0].dateKept(on: now.shanghaiDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
     return report
   }

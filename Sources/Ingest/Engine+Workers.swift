@@ -269,8 +269,9 @@ extension Engine {
     let renewed = parts.workers.renewed(update.workers, credentials: update.credentials)
     workers.toReopen.formUnion(renewed.namesChanged(from: parts.workers))
     parts.workers = renewed
-    if pipeline.calendar.overrides != update.workers.declaredDays {
-      pipeline.calendar.overrides = update.workers.declaredDays
+    let declared = pipeline.calendar.overrides
+    pipeline.configure(update.workers)
+    if pipeline.calendar.overrides != declared {
       notifyWorkers(.found(.calendar(pipeline.calendar)))
     }
     reconfigureLive(update.workers)

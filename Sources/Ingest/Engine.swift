@@ -46,7 +46,7 @@ package actor Engine {
   ) {
     self.parts = parts
     self.pipeline = pipeline
-    self.pipeline.calendar.overrides = parts.workers.configuration.declaredDays
+    self.pipeline.configure(parts.workers.configuration)
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     time = EngineTime(parts.clock)

@@ -102,14 +102,20 @@ extension Engine {
       ])
   }
 
-  /// Whoever stands down does so first: two sources are never requested at full cadence.
+  /// Whoever stands down does so first: two sources are never requested at full cadence. While a day
+  /// that was to trade seems to be closed none rests: any may have rows of it.
   func assignRoles() {
     var taking: [Int] = []
     for place in workers.slots.indices where !workers.slots[place].isClosed {
       guard let worker = workers.slots[place].worker as? QuotesWorker,
-        let role = workers.failovers[worker.source.instruments]?.role(of: worker.source),
-        role != worker.poller.role
+        var role = workers.failovers[worker.source.instruments]?.role(of: worker.source)
       else { continue }
+      if role == .resting, let stage = pipeline.place(of: worker.source),
+        pipeline.stages[stage].dateKept(on: now.shanghaiDay) != nil
+      {
+        role = .probed
+      }
+      if role == worker.poller.role { continue }
       if role == .serving {
         taking.append(place)
         continue

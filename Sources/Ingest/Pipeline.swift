@@ -82,6 +82,17 @@ package struct Pipeline {
     set { stages[0].book.calendar = newValue }
   }
 
+  /// Takes up what rows depend on beside the journal.
+  mutating func configure(_ configuration: WorkerConfiguration) {
+    calendar.overrides = configuration.declaredDays
+    for place in stages.indices {
+      let series = stages[place].source
+      stages[place].dayWatch.sourcesConfigured = configuration.quotes.count {
+        $0.source.instruments == series
+      }
+    }
+  }
+
   /// The latest snapshot and the forming candle of an instrument, for a view.
   func snapshot(of symbol: Symbol) -> EngineReport.Snapshot? {
     stages.lazy.compactMap { $0.snapshot(of: symbol) }.first

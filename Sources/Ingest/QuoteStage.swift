@@ -142,6 +142,11 @@ struct QuoteStage {
     }
   }
 
+  /// The earlier date that every source keeps on a day that was to trade.
+  func dateKept(on day: TradingDay) -> TradingDay? {
+    book.calendar.declaration(of: day).trades ? dayWatch.dateKept(on: day) : nil
+  }
+
   func isInSession(_ moment: Timestamp) -> Bool {
     book.calendar.isInSession(moment, hours: book.rules.hours)
   }

@@ -44,9 +44,25 @@ extension Source {
     #expect(hear(.live, at: tuesday, old: 1) == [.opened(Self.monday.advanced(by: 1))])
   }
 
-  @Test mutating func `one source alone is believed at ten`() {
+  @Test mutating func `one source alone is believed once it was watched for half an hour`() {
+    #expect(hear(.live, at: moment(9, 20)).isEmpty)
     #expect(hear(.live, at: moment(9, 59, 59)).isEmpty)
     #expect(hear(.live, at: moment(10, 0)) == [Self.closed])
+    for begins in [11, 20] {
+      watch = DayWatch(.mainlandChina)
+      #expect(hear(.live, at: moment(begins, 0)).isEmpty)
+      #expect(hear(.live, at: moment(begins, 29, 59)).isEmpty)
+      #expect(hear(.live, at: moment(begins, 30)) == [Self.closed])
+    }
+  }
+
+  @Test mutating func `one of several sources confirms no closed day`() {
+    watch.sourcesConfigured = 2
+    _ = hear(.live, at: moment(9, 20))
+    #expect(hear(.live, at: moment(10, 0)) == [Self.closed])
+    #expect(hear(.live, at: moment(15, 10)).isEmpty)
+    let tuesday = moment(9, 0).adding(seconds: 86_400)
+    #expect(hear(.live, at: tuesday) == [.unproven(Self.monday)])
   }
 
   @Test mutating func `the first rows of today open the day, and an old source is stale`() {
@@ -59,6 +75,7 @@ extension Source {
   }
 
   @Test mutating func `a closed day that was not watched to its end is not proven`() {
+    _ = hear(.live, at: moment(9, 20))
     #expect(hear(.live, at: moment(11, 0)) == [Self.closed])
     let tuesday = moment(9, 0).adding(seconds: 86_400)
     #expect(

@@ -20,7 +20,7 @@ import Testing
     return run
   }
 
-  @Test func `a day that opens late is watched by one source, and charged what was missed`()
+  @Test func `a day that opens late is watched by both sources, and charged what was missed`()
     async throws
   {
     try await Second.registered {
@@ -32,10 +32,13 @@ import Testing
       #expect(try await run.engine(sink).run().isNone)
       let requests = await run.world.requests
       run.expectOneAtATime(requests, turns: [.live])
-      let watched = requests.filter {
-        !$0.isProbe && ((FailoverRun.ten - 1_740)..<(FailoverRun.ten + 1_860)).contains($0.second)
+      for source in [Source.live, Second.source] {
+        let watched = requests.count {
+          $0.source == source && $0.isProbe == (source == Second.source)
+            && ((FailoverRun.ten - 1_740)..<(FailoverRun.ten + 1_860)).contains($0.second)
+        }
+        #expect((55...62).contains(watched), "\(source.name): \(watched)")
       }
-      #expect((55...62).contains(watched.count), "\(watched.count)")
       #expect(run.lines.count("the exchanges are closed on 2026-07-06") == 1)
       #expect(run.lines.count("the exchanges trade on 2026-07-06") == 1)
       let tables = await sink.tables
@@ -65,6 +68,35 @@ import Testing
       #expect(run.lines.count("sina keeps rows of 2026-07-03") == 1)
       #expect(run.lines.count("closed") == 0)
       #expect(await engine.report(on: []).calendarNotice == nil)
+    }
+  }
+
+  @Test func `a start beside a source with old rows does not close the day`() async throws {
+    try await Second.registered {
+      let run = try run(
+        [FailoverRun.outage(.live, -3_660..<7_200, .still)], to: FailoverRun.ten + 2_400,
+        from: FailoverRun.ten + 1_800)
+      #expect(try await run.engine(MemorySink()).run().isNone)
+      let requests = await run.world.requests
+      run.expectOneAtATime(requests, turns: [.live, Second.source])
+      #expect(run.lines.count("closed") == 0)
+    }
+  }
+
+  @Test func `a day that one source closed is opened by another that is back`() async throws {
+    try await Second.registered {
+      let back = FailoverRun.ten + 1_200
+      let run = try run(
+        [
+          FailoverRun.outage(.live, -3_660..<7_200, .still),
+          FailoverRun.outage(Second.source, -3_660..<1_200, .silent),
+        ], to: back + 600)
+      #expect(try await run.engine(MemorySink()).run().isNone)
+      let requests = await run.world.requests
+      let taken = try #require(requests.first { $0.source == Second.source && !$0.isProbe })
+      #expect((back..<(back + 120)).contains(taken.second), "\(taken.second)")
+      #expect(run.lines.count("the exchanges are closed on 2026-07-06") == 1)
+      #expect(run.lines.count("the exchanges trade on 2026-07-06") == 1)
     }
   }
 
