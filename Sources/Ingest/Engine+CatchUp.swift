@@ -164,7 +164,8 @@ extension Pipeline {
       var digest = Digest(.quotes(outcome))
       if case .ok = outcome {
         digest.newestAt = quoteBatch.newestStamp(
-          receivedAt: entry.receivedAt, clockSkewSecondsMax: rules.clockSkewSecondsMax)
+          receivedAt: entry.receivedAt, clockSkewSecondsMax: rules.clockSkewSecondsMax,
+          ofTrading: true)
       }
       return digest
     }

@@ -148,7 +148,7 @@ package struct Digest: Sendable {
   package var changed = 0
   package var rejected = 0
   package var missing = 0
-  /// The newest credible stamp in the answer.
+  /// The newest credible stamp in the answer, of the rows that trade.
   package var newestAt: Timestamp?
   /// What workers act on.
   var found: [MarketEvent] = []

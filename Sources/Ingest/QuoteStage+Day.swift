@@ -7,7 +7,7 @@ import Market
 /// What the responses of all sources say of today, whether they are booked or not, and what becomes
 /// of it: the calendar of the book, rows, and events for workers.
 extension QuoteStage {
-  /// - Parameter newest: the newest credible stamp in the response.
+  /// - Parameter newest: the newest credible stamp of a row that trades.
   mutating func watchDay(
     _ newest: Timestamp, in response: inout Response, into rows: inout PendingRows
   ) {
@@ -15,7 +15,8 @@ extension QuoteStage {
     let (receivedAt, clock) = (response.entry.receivedAt, book.rules.hours.clock)
     let today = clock.day(at: receivedAt)
     let isOfToday =
-      clock.day(at: newest) == today && (dayWatch.isOpen(today) || hasMostRows(of: today))
+      clock.day(at: newest) == today
+      && (dayWatch.isOpen(today) || quoteBatch.hasMostRows(of: today))
     let findings = dayWatch.received(
       DayWatch.Response(
         source: response.entry.source, newest: newest, isOfToday: isOfToday,
@@ -25,12 +26,6 @@ extension QuoteStage {
       contradict(finding, in: &response, into: &rows)
       if isNews { response.digest.days.append(finding) }
       if isOfCalendar { response.digest.found.append(.calendar(book.calendar)) }
-    }
-  }
-
-  private func hasMostRows(of day: TradingDay) -> Bool {
-    quoteBatch.quotes.withUnsafeBufferPointer { quotes in
-      quotes.indices.count { quotes[$0].quote.tradingDay == day } * 2 >= quotes.count
     }
   }
 

@@ -21,8 +21,10 @@ extension QuoteStage {
       guard case .ok = outcome else { return response.digest }
       let watermark = quoteBatch.newestStamp(
         receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
-      response.digest.newestAt = watermark
-      if let watermark { watchDay(watermark, in: &response, into: &rows) }
+      response.digest.newestAt = quoteBatch.newestStamp(
+        receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax,
+        ofTrading: true)
+      if let newest = response.digest.newestAt { watchDay(newest, in: &response, into: &rows) }
       if group == QuotesQuery.probeGroup { return response.digest }
       noteSource(of: entry, into: &rows)
       let membership = membership(of: response.bookGroup, request: entry.request)

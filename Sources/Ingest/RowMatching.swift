@@ -83,14 +83,36 @@ extension RowMatching {
 extension QuoteBatch {
   /// The newest stamp in the answer proves every row in it to that moment; a stamp from the future
   /// proves nothing.
-  func newestStamp(receivedAt: Timestamp, clockSkewSecondsMax: Int64) -> Timestamp? {
+  /// - Parameter ofTrading: of the rows alone that trade: some sources stamp the others all day.
+  func newestStamp(
+    receivedAt: Timestamp, clockSkewSecondsMax: Int64, ofTrading: Bool = false
+  ) -> Timestamp? {
     let bound = receivedAt.adding(seconds: clockSkewSecondsMax)
     var newest: Timestamp?
     // By place: a row is half a kilobyte, and a loop over them copies each.
     for place in quotes.indices {
       let at = quotes[place].quote.at
-      if at <= bound, at > newest ?? Timestamp(microseconds: 0) { newest = at }
+      guard at <= bound, at > newest ?? Timestamp(microseconds: 0) else { continue }
+      if !ofTrading || quotes[place].quote.trading.mayMove { newest = at }
     }
     return newest
+  }
+
+  /// Whether most of the rows that trade are of that day.
+  func hasMostRows(of day: TradingDay) -> Bool {
+    quotes.withUnsafeBufferPointer { quotes in
+      let trading = quotes.indices.filter { quotes[$0].quote.trading.mayMove }
+      return trading.count { quotes[$0].quote.tradingDay == day } * 2 >= trading.count
+    }
+  }
+}
+
+extension TradingState {
+  /// Whether rows of it follow the exchange.
+  fileprivate var mayMove: Bool {
+    switch self {
+    case .normal, .preOpen, .auction: true
+    case .halted, .delisted, .notListed: false
+    }
   }
 }

@@ -57,7 +57,7 @@ struct WorkerSet {
     for request in slots.flatMap(\.inFlight.values) { request.cancel() }
   }
 
-  /// - Parameter stamp: the newest credible one in an answer of that source.
+  /// - Parameter stamp: the newest credible one of a row that trades, in an answer of that source.
   mutating func quoted(_ source: Source, through stamp: Timestamp?) {
     guard let stamp,
       let place = slots.firstIndex(where: { $0.worker.isLive && $0.worker.source == source })

@@ -54,6 +54,46 @@ import Testing
     #expect(changed > 0 && restamped > 2 * changed, "\(restamped) stamps, \(changed) rows")
   }
 
+  @Test func `the stamps of what does not trade neither date nor move a response`() throws {
+    var market = SimulatedMarket(
+      seed: 1, day: TradingDay(daysSince1970: 20_640), instruments: 200)
+    let (now, later) = (36_030, 36_100)
+    market.advance(to: Timestamp(day: market.day, secondOfDay: now))
+    var body = market.body(for: market.symbols)
+    let idle = Self.decoded(body, by: SourceRegistry.quotes(of: .live).makeDecoder()).filter {
+      [.halted, .delisted, .notListed].contains($1.trading) && $1.tradingDay == market.day
+    }
+    #expect(!idle.isEmpty)
+    for symbol in idle.keys { body.editLine(of: symbol) { $0.stamp(later) } }
+    var pipeline = Pipeline()
+    let entry = JournalEntry.quotes(
+      group: 0, symbols: Array(market.symbols.map(\.description).joined(separator: ",").utf8),
+      from: .live, requestedAt: Timestamp(day: market.day, secondOfDay: later),
+      receivedAt: Timestamp(day: market.day, secondOfDay: later), body: body)
+    let newest = try #require(pipeline.process(entry, at: JournalPosition(1)).newestAt)
+    #expect(newest.shanghaiSecondOfDay <= now && newest.shanghaiDay == market.day)
+    #expect(Pipeline.read(entry, calendar: .shanghai, rules: CandleRules()).newestAt == newest)
+  }
+
+  @Test func `rows of what does not trade count for no majority`() {
+    let (today, earlier) = (
+      TradingDay(daysSince1970: 20_640), TradingDay(daysSince1970: 20_637)
+    )
+    var batch = QuoteBatch()
+    [UInt8(ascii: "a")].withUnsafeBytes { text in
+      batch.begin(body: text)
+      for place in 0..<7 {
+        var quote = Quote(
+          symbol: SourceRegistry.quotes(of: .live).referenceSymbol,
+          tradingDay: place < 2 ? today : earlier, secondOfDay: 36_000)
+        (quote.last, quote.previousClose) = (ExactDecimal(1), ExactDecimal(1))
+        if place > 2 { quote.status = .delisted }
+        batch.quote(quote, name: RawName(bytes: text, charset: .gb18030), line: text)
+      }
+    }
+    #expect(batch.hasMostRows(of: today) && !batch.hasMostRows(of: earlier))
+  }
+
   private static func decoded(
     _ body: [UInt8], by decoder: any QuoteDecoder
   ) -> [Symbol: Quote] {
