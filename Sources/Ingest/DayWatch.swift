@@ -18,7 +18,7 @@ struct DayWatch: Sendable {
     /// Nothing trades, and no calendar said so.
     case closed(keeps: TradingDay)
     /// Rows are of today, and none is newer than this.
-    case standingStill(since: Timestamp)
+    case standingStill(since: Stamp)
   }
 
   /// A good response with rows.
@@ -31,6 +31,13 @@ struct DayWatch: Sendable {
     var receivedAt: Timestamp
   }
 
+  /// The newest stamp of all sources, and when one had a newer stamp than before: the clocks of
+  /// sources and ours differ.
+  struct Stamp: Sendable, Hashable {
+    var at: Timestamp
+    var receivedAt: Timestamp
+  }
+
   private struct Account: Sendable {
     var newest: Timestamp
     var receivedAt: Timestamp
@@ -40,6 +47,7 @@ struct DayWatch: Sendable {
   private(set) var state = State.undecided
   private var day: TradingDay?
   private var accounts: [Source: Account] = [:]
+  private var newest: Stamp?
   private var staleSources: Set<Source> = []
   /// A closed day is over.
   private var isConfirmed = false
@@ -79,16 +87,24 @@ struct DayWatch: Sendable {
 
   /// While the exchange stands still, the moment up to which nothing has traded.
   func provenThrough(_ receivedAt: Timestamp) -> Timestamp? {
-    guard case .standingStill = state, day == hours.clock.day(at: receivedAt) else { return nil }
-    return receivedAt.adding(seconds: -Self.arrivalSeconds)
+    guard case .standingStill(let since) = state, day == hours.clock.day(at: receivedAt) else {
+      return nil
+    }
+    let elapsed = receivedAt.microseconds(since: since.receivedAt)
+    return Timestamp(microseconds: since.at.microseconds + elapsed)
+      .adding(seconds: -Self.arrivalSeconds)
   }
 
   mutating func received(_ response: Response) -> [DayFinding] {
     let today = hours.clock.day(at: response.receivedAt)
     var findings = begin(today, at: response.receivedAt)
-    let known = accounts[response.source]?.newest ?? response.newest
+    let known = accounts[response.source]?.newest
     accounts[response.source] = Account(
-      newest: max(known, response.newest), receivedAt: response.receivedAt)
+      newest: max(known ?? response.newest, response.newest), receivedAt: response.receivedAt)
+    if (known ?? newest?.at).map({ $0 < response.newest }) ?? true {
+      newest = Stamp(
+        at: max(newest?.at ?? response.newest, response.newest), receivedAt: response.receivedAt)
+    }
     if response.isOfToday, !isOpen(today) {
       state = .open
       findings.append(.opened(today))
@@ -137,17 +153,17 @@ struct DayWatch: Sendable {
   }
 
   private mutating func stoodStill(at now: Timestamp, on today: TradingDay) -> [DayFinding] {
-    guard isOpen(today), let newest = accounts.values.map(\.newest).max() else { return [] }
+    guard isOpen(today), let newest else { return [] }
     if case .standingStill(let since) = state {
-      if newest <= since { return [] }
+      if newest == since { return [] }
       state = .open
-      return [.moves(since: since)]
+      return [.moves(since: since.at)]
     }
     let second = hours.clock.second(of: now, on: today)
-    // Seconds of trading from the newest stamp to a moment.
+    // Seconds of trading since a newer stamp came.
     let traded = { [hours] (moment: Timestamp) in
       hours.tradingSeconds(before: hours.clock.second(of: moment, on: today))
-        - hours.tradingSeconds(before: hours.clock.second(of: newest, on: today))
+        - hours.tradingSeconds(before: hours.clock.second(of: newest.receivedAt, on: today))
     }
     guard traded(now) >= Self.stillSeconds,
       !hours.silentMinutes.contains(hours.minute(of: second)), second < hours.closes
@@ -159,6 +175,6 @@ struct DayWatch: Sendable {
     }
     guard heard > 1 else { return [] }
     state = .standingStill(since: newest)
-    return [.standsStill(since: newest)]
+    return [.standsStill(since: newest.at)]
   }
 }

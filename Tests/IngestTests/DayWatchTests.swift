@@ -97,10 +97,34 @@ extension Source {
     #expect(hear(.live, at: moment(10, 10, 9), old: 11).isEmpty)
     #expect(hear(.live, at: moment(10, 10, 12), old: 14).isEmpty)
     #expect(hear(.other, at: moment(10, 10, 13), old: 15) == [.standsStill(since: stamp)])
-    #expect(watch.provenThrough(moment(10, 20)) == moment(10, 19, 54))
+    // As far as the clock of the sources has gone on, which was two seconds behind.
+    #expect(watch.provenThrough(moment(10, 20)) == moment(10, 19, 52))
     #expect(hear(.live, at: moment(10, 20), old: 602).isEmpty)
     #expect(hear(.other, at: moment(10, 20, 2), old: 1) == [.moves(since: stamp)])
     #expect(watch.provenThrough(moment(10, 21)) == nil)
+  }
+
+  @Test(arguments: [0, 14, 100, -100] as [Int64])
+  mutating func `sources that lag behind our clock and move are no standstill`(_ lag: Int64) {
+    for second in stride(from: 0, to: 120, by: 3) {
+      for source in [Source.live, .other] {
+        let findings = hear(source, at: moment(10, second / 60, second % 60), old: lag)
+        #expect(findings.allSatisfy { $0 == .opened(Self.monday) }, "\(findings)")
+      }
+    }
+    let stamp = moment(10, 1, 57).adding(seconds: -lag)
+    #expect(hear(.live, at: moment(10, 2, 20), old: lag + 23).isEmpty)
+    #expect(hear(.other, at: moment(10, 2, 20), old: lag + 23) == [.standsStill(since: stamp)])
+    #expect(watch.provenThrough(moment(10, 3)) == moment(10, 2, 54).adding(seconds: -lag))
+  }
+
+  @Test mutating func `a source that moves behind another is no standstill`() {
+    _ = hear(.other, at: moment(10, 0), old: -100)
+    for second in stride(from: 0, to: 60, by: 3) {
+      let findings = hear(.live, at: moment(10, 0, second), old: 1)
+      #expect(findings.isEmpty, "\(findings)")
+      if second == 30 { #expect(hear(.other, at: moment(10, 0, 30), old: -70).isEmpty) }
+    }
   }
 
   @Test mutating func `noon and the closing auction are no standstill`() {
