@@ -145,6 +145,8 @@ struct FactorTable: TableGroup {
         from market_session t
         where t.exchange = m.calendar
           and t.day < k.day
+          and t.known_to is null
+          and t.opens < t.closes
           and e.previous_close is not null
       ) p on true
       left join day_audit d

@@ -98,6 +98,17 @@ import Testing
     #expect(try await commit(exDays, 4).reference == 0)
   }
 
+  @Test func `the trading day before an ex-day is no closed or withdrawn one`() async throws {
+    try database.execute(
+      """
+      insert into candled.market_session values
+        (1, '2026-07-04', '2026-07-04 09:30+08', '2026-07-04 09:30+08', 2),
+        (1, '2026-07-05', '2026-07-05 09:30+08', '2026-07-05 15:00+08', 1, default, 'infinity')
+      """)
+    _ = try await commit(file("1.430978723404"), 2)
+    #expect(try served()[1][4] == "proven")
+  }
+
   @Test func `a step that the exchange contradicts is kept, not served, and alarmed of once`()
     async throws
   {
