@@ -14,6 +14,7 @@ extension RepairTable {
         and d.trading_day = $2::date
         and d.their_source = $3::smallint
         and d.resolved_at is null
+        and d.field <> 'trades'
         and (d.timeframe, d.opened_at, d.field) not in (
           select *
           from unnest($5::smallint[], $6::timestamptz[], $7::text[]))

@@ -270,6 +270,21 @@ import Testing
         "select count(*) from candled.disagreement where resolved_at is null") == "0")
   }
 
+  @Test func `bars of a day do not resolve that a calendar contradicts it`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    var contradicted = Commit(position: JournalPosition(2), knownAt: StoreSamples.start)
+    contradicted.reference.contradictions = [
+      DayContradiction(day: day, trades: true, symbol: symbol, source: .sina)
+    ]
+    #expect(try await writer.commit(contradicted).repairs.disagreements == 1)
+    #expect(try await writer.commit(repair(try bars(), position: 3)).repairs.disagreements == 0)
+    #expect(
+      try database.value("select field from candled.disagreement where resolved_at is null")
+        == "trades")
+  }
+
   @Test func `bars that lack part of the day resolve no disagreement`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
