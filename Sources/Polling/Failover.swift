@@ -116,7 +116,8 @@ package struct Failover: Sendable {
     guard let place = sources.firstIndex(of: source) else { return .resting }
     let isEarlier = sources[..<place].contains(serving) == false
     let isUnwell = accounts[source]?.isUnwell ?? false
-    return isEarlier || isUnwell || trouble != nil || isPausing ? .probed : .resting
+    if isPausing { return .compared }
+    return isEarlier || isUnwell || trouble != nil ? .probed : .resting
   }
 
   /// When `woke` is due, on the wall clock; nil where only answers can change anything.

@@ -12,6 +12,8 @@ extension Poller {
     case serving
     /// One batch now and then.
     case probed
+    /// The same, and one at once: the serving source stands still.
+    case compared
     /// Nothing.
     case resting
   }
@@ -74,6 +76,8 @@ extension Poller {
       sweeps.open = [:]
       groups.bisections = [:]
       roleState.probedAt = steady
+    } else if role == .compared {
+      roleState.probedAt = nil
     }
     if role == .serving { sweeps.isOwed = true }
     if phase == .running { advanceSlots(now) }

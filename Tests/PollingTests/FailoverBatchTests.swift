@@ -38,7 +38,8 @@ private struct BatchBench {
           ask(serving, batch: batch, isAnswered)
         }
       }
-      for source in failover.sources where failover.role(of: source) == .probed {
+      for source in failover.sources
+      where [.probed, .compared].contains(failover.role(of: source)) {
         guard second >= probedAt[source, default: 0] + 30 else { continue }
         probedAt[source] = second
         probes[source, default: 0] += 1

@@ -21,6 +21,7 @@ struct SourceBench {
   var isInSession = true
   private var coolUntil: [Source: Int64] = [:]
   private var probedAt: [Source: Int64] = [:]
+  private var roles: [Source: Poller.Role] = [:]
 
   static let coolSeconds: Int64 = 60
 
@@ -43,9 +44,13 @@ struct SourceBench {
       now = now.adding(seconds: 1)
       if let wake = failover.wake, wake <= now { feed(.woke) }
       for source in failover.sources {
-        switch failover.role(of: source) {
+        let role = failover.role(of: source)
+        let isDue = second >= (probedAt[source] ?? 0) + 30
+        let isDueAtOnce = role == .compared && roles[source] != .compared
+        roles[source] = role
+        switch role {
         case .serving where second % 3 == 0: ask(source)
-        case .probed where second >= (probedAt[source] ?? 0) + 30:
+        case .probed where isDue, .compared where isDue || isDueAtOnce:
           probedAt[source] = second
           ask(source)
         default: break
@@ -121,6 +126,16 @@ struct SourceBench {
     #expect(bench.changes.map(\.change.to) == [sources[1], sources[0]])
     #expect((108...114).contains(bench.changes[0].second))
     #expect((470...560).contains(bench.changes[1].second))
+  }
+
+  @Test(arguments: 200..<230 as Range<Int64>)
+  func `the second is left as soon, whenever the first was probed`(_ stall: Int64) {
+    var bench = bench(
+      2, [sources[0]: [(100..<110, .banned)], sources[1]: [(stall..<stall + 90, .still)]])
+    bench.run(to: stall + 60)
+    #expect(bench.changes.map(\.change.to) == [sources[1], sources[0]])
+    let left = bench.changes.last?.second ?? 0
+    #expect((stall + 9...stall + 15).contains(left), "\(left - stall)")
   }
 
   @Test func `a source that is asked once a minute is not silent between two requests`() {
