@@ -9,7 +9,7 @@ enum DayFinding: Sendable, Hashable {
   case added(TradingDay)
   /// A calendar says otherwise of a day that was observed: the observation stands.
   case contradicted(TradingDay)
-  /// A calendar says otherwise of too many days, and is not used.
+  /// A calendar says otherwise of too many days: they stand.
   case calendarRefused(Exchange)
   /// Most rows of a response are of that day.
   case opened(TradingDay)
@@ -41,8 +41,8 @@ enum DayFinding: Sendable, Hashable {
     case .contradicted(let day):
       "the trading calendar contradicts what was observed on \(day): the observation stands"
     case .calendarRefused(let exchange):
-      "the trading calendar of \(exchange.title) contradicts too many known days and is not used: "
-        + "check the source"
+      "the trading calendar of \(exchange.title) contradicts too many known days, and none of them "
+        + "is changed: check the source"
     case .opened(let day): "the exchanges trade on \(day), which was not known: it is recorded"
     case .closed(let day, let keeps):
       "the exchanges are closed on \(day), which no calendar said: every source keeps rows of "

@@ -49,7 +49,7 @@ extension Pipeline {
       digest.days += apply(days, on: entry.receivedAt.shanghaiDay)
       digest.found.append(.calendar(calendar))
     case .sessions(let sessions):
-      digest.days += apply(sessions, on: entry.receivedAt.newYorkDay)
+      digest.days += apply(sessions)
     case .refused, .quotes: break
     }
     pending.counters.count(digest.dropped)
@@ -130,17 +130,16 @@ extension Pipeline {
     findings.filter { reportedDays.insert($0).inserted }
   }
 
-  /// Takes in the American sessions of a stretch of days. Those that were known, are to come and
-  /// are not among them are withdrawn.
-  private mutating func apply(_ sessions: [MarketSession], on today: TradingDay) -> [DayFinding] {
+  /// Takes in the American sessions of a stretch of days. Those that were known and are not among
+  /// them are withdrawn, also behind their day; where they are too many, none is.
+  private mutating func apply(_ sessions: [MarketSession]) -> [DayFinding] {
     guard let first = sessions.first?.day, let last = sessions.last?.day else { return [] }
     let listed = Set(sessions.map(\.day))
-    let withdrawn = recorded.sessions.filter {
-      $0.day >= max(first, today) && $0.day <= last && !listed.contains($0.day)
+    var withdrawn = recorded.sessions.filter {
+      $0.day >= first && $0.day <= last && !listed.contains($0.day)
     }
-    guard withdrawn.count <= TradingCalendar.changedDaysMax else {
-      return onlyNew([.calendarRefused(.unitedStates)])
-    }
+    let isRefused = withdrawn.count > TradingCalendar.changedDaysMax
+    if isRefused { withdrawn = [] }
     let gone = listed.union(withdrawn.map(\.day))
     recorded.sessions = recorded.sessions.filter { !gone.contains($0.day) } + sessions
     pending.commit.reference.sessions += sessions
@@ -148,6 +147,7 @@ extension Pipeline {
       MarketSession(
         exchange: session.exchange, day: session.day, opens: session.opens, closes: session.opens)
     }
+    if isRefused { return onlyNew([.calendarRefused(.unitedStates)]) }
     return withdrawn.map { .withdrawn($0.day, of: .unitedStates) }
   }
 

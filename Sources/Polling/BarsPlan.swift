@@ -105,11 +105,15 @@ package struct BarsPlan: Sendable {
   }
 
   /// The exchange's own calendar; days it does not cover trade from Monday to Friday. Of the days
-  /// from its first to its last those that it lacks are closed, whatever was known.
+  /// from its first to its last those that it lacks are closed, whatever was known, unless they are
+  /// too many to be believed.
   package mutating func learn(_ sessions: [MarketSession]) {
     let days = sessions.map(\.day)
     guard let first = days.min(), let last = days.max() else { return }
-    self.sessions = self.sessions.filter { $0.key < first || $0.key > last }
+    let lacking = Set(self.sessions.keys.filter { first <= $0 && $0 <= last }).subtracting(days)
+    if lacking.count <= TradingCalendar.changedDaysMax {
+      self.sessions = self.sessions.filter { !lacking.contains($0.key) }
+    }
     for session in sessions where session.trades { self.sessions[session.day] = session }
   }
 

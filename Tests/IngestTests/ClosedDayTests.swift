@@ -153,7 +153,7 @@ import Testing
     #expect(run.lines?.count("contradicts what was observed on 2026-07-06") == 1)
   }
 
-  @Test func `a session of New York that is withdrawn is closed, one that is over is not`() throws {
+  @Test func `a session of New York that is withdrawn is closed, also once it is over`() throws {
     let days = ["2025-01-07", "2025-01-08", "2025-01-09", "2025-01-10"]
     var pipeline = Pipeline()
     var tables = FeedTables()
@@ -171,14 +171,25 @@ import Testing
     try answer(days, at: try newYork("2025-01-06", 10), 1)
     // The eighth is over by then.
     try answer(["2025-01-07", "2025-01-10"], at: try newYork("2025-01-09", 8), 2)
-    #expect(reported == [.withdrawn(mourning, of: .unitedStates)])
+    #expect(
+      reported == [
+        .withdrawn(mourning.advanced(by: -1), of: .unitedStates),
+        .withdrawn(mourning, of: .unitedStates),
+      ])
     let known = { (day: TradingDay) in
       tables.sessions[FeedTables.Day(of: "\(Exchange.unitedStates)", day: day)]?.trades
     }
-    #expect(known(mourning) == false && known(mourning.advanced(by: -1)) == true)
+    #expect(known(mourning) == false && known(mourning.advanced(by: -1)) == false)
     #expect(!pipeline.recorded.sessions.contains { $0.day == mourning })
     // An answer without a day says nothing of any.
     try answer([], at: try newYork("2025-01-09", 9), 3)
-    #expect(pipeline.recorded.sessions.count == 3)
+    #expect(pipeline.recorded.sessions.count == 2)
+    // One that lacks many closes none of them, and what is new of it is known.
+    let month = [13, 14, 15, 16, 17, 20, 21, 22, 23, 24].map { "2025-01-\($0)" }
+    try answer(["2025-01-07", "2025-01-10"] + month, at: try newYork("2025-01-09", 10), 4)
+    try answer(["2025-01-07", "2025-01-31"], at: try newYork("2025-01-09", 11), 5)
+    #expect(reported.last == .calendarRefused(.unitedStates))
+    #expect(pipeline.recorded.sessions.count == 13)
+    #expect(known(mourning.advanced(by: 1)) == true && known(mourning.advanced(by: 22)) == true)
   }
 }

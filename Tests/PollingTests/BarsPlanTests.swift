@@ -132,6 +132,20 @@ import Testing
     #expect(again.map(\.from).min() == moment(2, 10, 1))
   }
 
+  @Test func `a calendar that lacks many known days closes none of them`() throws {
+    var plan = try plan()
+    let sessions = (0..<19).map { monday.advanced(by: $0) }.filter { !$0.isWeekend }.map { day in
+      MarketSession(
+        exchange: .unitedStates, day: day,
+        opens: Timestamp(day: day, newYorkSecondOfDay: 34_200),
+        closes: Timestamp(day: day, newYorkSecondOfDay: 57_600))
+    }
+    plan.learn(sessions)
+    plan.learn([sessions[0], sessions[14]])
+    completeAll(&plan, at: moment(0, 20, 6))
+    #expect(plan.due(at: moment(1, 10, 0, 5)).contains { $0.to == moment(1, 10, 0) })
+  }
+
   @Test func `reads a day again that a clock ahead of it took for over`() throws {
     var plan = try plan()
     completeAll(&plan, at: moment(1, 5, 0))
