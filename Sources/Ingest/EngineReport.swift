@@ -44,10 +44,9 @@ package struct EngineReport: Sendable {
       + "trading day"
   }
 
-  /// Whether today is a weekday that the mainland's calendar does not contain.
-  package var isDaySupposed: Bool {
-    calendar.daysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
-  }
+  /// Whether today is a weekday of which neither the mainland's calendar nor the operator says
+  /// anything.
+  package var isDaySupposed: Bool { calendar.isTodaySupposed && symbols > 0 }
 
   /// What is on its way from the journal to the store.
   package struct Backlog: Sendable {
@@ -71,6 +70,8 @@ package struct EngineReport: Sendable {
   /// How far the calendar of the mainland exchanges reaches.
   package struct CalendarOutlook: Sendable {
     package var daysLeft = 0
+    /// Today may trade, and is not declared to.
+    package var isTodaySupposed = false
     /// When they next open; nil where the calendar does not reach so far.
     package var nextSession: Timestamp?
     /// The earlier date that every source keeps on a day that was to trade; nil on others.

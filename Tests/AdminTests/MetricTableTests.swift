@@ -83,7 +83,7 @@ import Testing
     // 10:00 in Shanghai: 14 hours of today and two days.
     let left = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(left["candled_calendar_remaining_seconds"] == Double((14 + 48) * 3_600))
-    engine.calendar.daysLeft = -1
+    (engine.calendar.daysLeft, engine.calendar.isTodaySupposed) = (-1, true)
     let over = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(over["candled_calendar_remaining_seconds"] == Double(-10 * 3_600))
     #expect(left["candled_calendar_supposed"] == 0 && over["candled_calendar_supposed"] == 1)

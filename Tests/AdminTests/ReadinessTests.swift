@@ -92,6 +92,7 @@ import Transport
     let change = { (engine: inout EngineReport) in
       engine.sources = [Sample.quotes(staleness: 3)]
       (engine.calendar.daysLeft, engine.symbols) = (-1, 1)
+      engine.calendar.isTodaySupposed = true
     }
     let served = readiness(change)
     #expect(served.isReady && served.lines.contains { $0.hasPrefix(notice) }, "\(served.lines)")

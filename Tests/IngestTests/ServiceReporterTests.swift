@@ -199,7 +199,9 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
   }
 
   @Test func `says that today is recorded without a calendar, and what is waited for`() {
-    let line = report { $0.calendar.daysLeft = -1 }.statusLine
+    let line = report {
+      ($0.calendar.daysLeft, $0.calendar.isTodaySupposed) = (-1, true)
+    }.statusLine
     #expect(
       line.hasPrefix(
         "leading · waiting for the trading calendar, which ended on 2026-07-05: today is recorded "

@@ -81,6 +81,21 @@ import Testing
     #expect(report.quotes?.freshness?.isFresh == true)
   }
 
+  @Test(arguments: [true, false])
+  func `no calendar is waited for on a day that the operator declares`(_ trades: Bool)
+    async throws
+  {
+    var run = try FailoverRun([])
+    run.market = SimulatedMarket(seed: 5, day: Self.newYear[0], instruments: 24)
+    let engine = try run.engine()
+    #expect(await engine.report(on: []).isDaySupposed)
+    var calendar = TradingCalendar.shanghai
+    calendar.overrides[run.market.day] = trades
+    await engine.learn(calendar)
+    let report = await engine.report(on: [])
+    #expect(!report.isDaySupposed && report.calendarNotice == nil)
+  }
+
   @Test func `a weekday that turns out to be closed leaves nothing behind`() async throws {
     // Closed on the first Monday, which no calendar says.
     let tuesday = Self.newYear[1]
