@@ -20,9 +20,6 @@ package enum MetricTable {
     daemon + sources + recording + store + journal + process
   }
 
-  /// However long it runs and whatever it meets.
-  package static let seriesMax = 500
-
   // MARK: Shorthands
 
   static func counter(

@@ -106,11 +106,6 @@ package struct MetricFamily<Report: Sendable>: Sendable {
   package func series(of report: Report) -> [MetricSeries] {
     Array(read(report).filter { labels.admits($0.labels) }.prefix(labels.combinationsMax))
   }
-
-  /// The most series it can ever have.
-  package var seriesMax: Int {
-    labels.combinationsMax * (kind == .histogram ? MetricHistogram.seriesCount : 1)
-  }
 }
 
 /// How often a duration was how long: counts by upper bound, as Prometheus wants them.
@@ -119,8 +114,6 @@ package struct MetricHistogram: Sendable, Hashable {
   package static let boundsMicroseconds: [Int64] = [
     5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
   ]
-  /// With `+Inf`, `_sum` and `_count`.
-  package static let seriesCount = boundsMicroseconds.count + 3
 
   /// Of each bound on its own; one more for what is beyond all.
   package private(set) var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)

@@ -12,18 +12,10 @@ package enum Schema {
 
   private static let file = SchemaFile(.candled, text: text)
 
-  typealias Patience = SchemaFile.Patience
-
   /// As `SchemaFile.apply`.
   /// - Parameter sources: what is written to `market` and `source`.
   package static func apply(
-    url: String, sources: [SourceRow] = [], waiting: (String) -> Void = { _ in }
-  ) throws(StoreError) {
-    try apply(url: url, sources: sources, patience: Patience(), waiting: waiting)
-  }
-
-  static func apply(
-    url: String, sources: [SourceRow] = [], patience: Patience,
+    url: String, sources: [SourceRow] = [], patience: SchemaFile.Patience = SchemaFile.Patience(),
     waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     try file.apply(
@@ -41,7 +33,7 @@ package enum Schema {
     url: String, sources: [SourceRow] = [], endingReaders: Bool = false,
     waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
-    let patience = Patience(endsReaders: endingReaders)
+    let patience = SchemaFile.Patience(endsReaders: endingReaders)
     try file.applyIfDifferent(url: url, patience: patience, waiting: waiting) {
       (connection) throws(StoreError) in try SourceCatalog.write(sources, over: connection)
     }

@@ -34,7 +34,7 @@ import Testing
     try reader.execute("commit", context: "test")
   }
 
-  private static let impatient = Schema.Patience(
+  private static let impatient = SchemaFile.Patience(
     lockMilliseconds: 1_000, pauseMilliseconds: 1, triesMax: 3)
 
   @Test func `applying names the reader in the way, and gives up`() throws {
@@ -94,7 +94,8 @@ import Testing
     let (waits, inbox) = AsyncStream.makeStream(of: String.self)
     let url = database.url
     let applying = Task {
-      let patience = Schema.Patience(lockMilliseconds: 200, pauseMilliseconds: 200, triesMax: 100)
+      let patience = SchemaFile.Patience(
+        lockMilliseconds: 200, pauseMilliseconds: 200, triesMax: 100)
       try Schema.apply(url: url, patience: patience) { inbox.yield($0) }
     }
     for await _ in waits { break }
