@@ -181,9 +181,6 @@ extension MetricTable {
     process(.gauge, name: "process_open_fds", help: "Open file descriptors.") {
       .integer($0.openDescriptors)
     },
-    process(.gauge, name: "process_max_fds", help: "Limit of open file descriptors.") {
-      .integer($0.descriptorsMax)
-    },
     process(.gauge, name: "process_threads", help: "Threads.") { .integer($0.threads) },
     process(.gauge, name: "process_start_time_seconds", help: "Start time of the process.") {
       .microseconds($0.startedAtMicroseconds)

@@ -6,7 +6,6 @@ import Platform
 package struct ProcessReport: Sendable, Hashable {
   package var residentBytes: Int64
   package var openDescriptors: Int64
-  package var descriptorsMax: Int64
   package var threads: Int64
   /// User and system together.
   package var processorMicroseconds: Int64
@@ -14,21 +13,19 @@ package struct ProcessReport: Sendable, Hashable {
   package var startedAtMicroseconds: Int64
 
   /// Nothing known.
-  package static let none = ProcessReport(stat: "", descriptors: 0, limit: 0, bootedAt: 0)
+  package static let none = ProcessReport(stat: "", descriptors: 0, bootedAt: 0)
 
   /// Of this process, now.
   package init() {
-    var limit = rlimit()
-    getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
     self.init(
       stat: SmallFile.text(of: "/proc/self/stat"), descriptors: Self.descriptorCount(),
-      limit: Int64(clamping: limit.rlim_cur), bootedAt: Self.bootedAt)
+      bootedAt: Self.bootedAt)
   }
 
   /// - Parameters:
   ///   - stat: proc(5), /proc/pid/stat.
   ///   - bootedAt: µs since 1970.
-  init(stat: String, descriptors: Int64, limit: Int64, bootedAt: Int64) {
+  init(stat: String, descriptors: Int64, bootedAt: Int64) {
     // The second field is the program's name in parentheses, which may hold anything.
     let tail = stat.lastIndex(of: ")").map { stat[stat.index(after: $0)...] } ?? ""
     let fields = tail.split(separator: " ")
@@ -43,7 +40,6 @@ package struct ProcessReport: Sendable, Hashable {
     startedAtMicroseconds =
       fields.isEmpty ? 0 : bootedAt + field(22) * microsecondsPerTick
     openDescriptors = descriptors
-    descriptorsMax = limit
   }
 
   private static let firstFieldAfterName = 3
