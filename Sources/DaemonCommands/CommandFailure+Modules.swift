@@ -15,8 +15,7 @@ extension CommandFailure {
     switch error {
     case let error as EmbeddedServerError:
       self.init(
-        status: error.code == .directoryUnusable ? .cannotCreate : .unavailable,
-        sentence: ([error.sentence] + error.log).joined(separator: "\n"))
+        status: error.exitCode, sentence: ([error.sentence] + error.log).joined(separator: "\n"))
     case let error as JournalError:
       self.init(
         status: error.code == .locked ? .temporaryFailure : .inputOutput,
@@ -32,6 +31,17 @@ extension CommandFailure {
         status: error.code == .stateUnreadable ? .dataError : .software,
         sentence: error.description)
     default: self.init(ofShared: error)
+    }
+  }
+}
+
+extension EmbeddedServerError {
+  fileprivate var exitCode: ExitCode {
+    switch code {
+    case .directoryUnusable: .cannotCreate
+    case .busy: .temporaryFailure
+    case .upgradeFailed: .dataError
+    case .serverMissing, .initFailed, .startFailed, .stopFailed, .spawnFailed: .unavailable
     }
   }
 }

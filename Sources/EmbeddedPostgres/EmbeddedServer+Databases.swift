@@ -29,10 +29,92 @@ extension EmbeddedServer {
     try AdminSession(self, database: database).run(Self.protectLocks)
   }
 
+  func unprotectLocks() throws(EmbeddedServerError) {
+    let databases = try AdminSession(self).run("select datname from pg_database where datallowconn")
+    for database in databases.compactMap({ $0[0] }) {
+      try AdminSession(self, database: database).run(Self.unprotectLocks)
+    }
+  }
+
   /// After a bulk load: until autovacuum comes, plans would be made without statistics.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
   package func gatherStatistics() throws(EmbeddedServerError) {
     try AdminSession(self, database: Self.databaseName).run("analyze")
+  }
+
+  /// What the tables hold, a line a table: its rows, the sums of its exact numbers, how many of its
+  /// flags are set and of its other values are there. Candles have a table a month.
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  func inventory() throws(EmbeddedServerError) -> [String] {
+    let session = try AdminSession(self, database: Self.databaseName)
+    var lines: [String] = []
+    for row in try session.run(Self.countingStatements) {
+      guard let name = row[0], let statement = row[1] else { continue }
+      lines.append("\(name) \(try session.run(statement).first?.first.flatMap(\.self) ?? "")")
+    }
+    return lines
+  }
+
+  private static let countingStatements = """
+    select c.oid::regclass,
+      'select row(count(*)' || string_agg(
+        format(
+          case
+            when t.typname in ('int2', 'int4', 'int8', 'numeric') then ', sum(%I)'
+            when t.typname = 'bool' then ', count(*) filter (where %I)'
+            else ', count(%I)'
+          end, a.attname), '' order by a.attnum)
+        || ')::text from only ' || c.oid::regclass
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type t on t.oid = a.atttypid
+    where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    group by c.oid
+    order by c.oid::regclass::text
+    """
+
+  /// Makes the indexes of texts anew where the system sorts otherwise than when they were made.
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  func renewCollations() throws(EmbeddedServerError) {
+    let changed = try AdminSession(self).run(
+      """
+      select datname
+      from pg_database
+      where datallowconn and datcollversion <> pg_database_collation_actual_version(oid)
+      """)
+    for database in changed.compactMap({ $0[0] }) {
+      let session = try AdminSession(self, database: database)
+      try session.run("reindex database \"\(database)\"")
+      try session.run("alter database \"\(database)\" refresh collation version")
+    }
+  }
+
+  /// The newest day with certificates; nil before the first.
+  func lastCertifiedDay() throws(EmbeddedServerError) -> String? {
+    try ofCertificates("select max(trading_day)::text from candled.day_audit")
+  }
+
+  /// The days after that one, all of them where it is nil, whose certificates all balance.
+  func certifiedDays(after day: String?) throws(EmbeddedServerError) -> Int {
+    let found = try ofCertificates(
+      """
+      select count(*)
+      from (
+        select
+        from candled.day_audit
+        where trading_day > '\(day ?? "-infinity")'
+        group by trading_day
+        having bool_and(balanced)
+      ) d
+      """)
+    return found.flatMap { Int($0) } ?? 0
+  }
+
+  private func ofCertificates(_ statement: String) throws(EmbeddedServerError) -> String? {
+    let session = try AdminSession(self, database: Self.databaseName)
+    guard try session.run("select to_regclass('candled.day_audit')") != [[nil]] else { return nil }
+    return try session.run(statement).first?.first ?? nil
   }
 
   /// One short connection, to the database `postgres` unless another is named.

@@ -10,10 +10,17 @@ extension EmbeddedServer {
   /// sun_path of sockaddr_un (unix(7)) holds 108 bytes with the final zero.
   static let socketPathBytesMax = 107
   private static let ownNames: Set<String> = [
-    "data", "data.new", "socket", "server.log", "server.log.1", "access.conf", "roles.conf",
+    "data", "data.new", "data.old", "socket", "server.log", "server.log.1", "access.conf",
+    "roles.conf", "upgrade", "upgrade.state", "upgrade.state.new",
   ]
 
-  var dataDirectory: String { directory + "/data" }
+  var dataDirectory: String { part == .new ? newDataDirectory : directory + "/data" }
+  /// What is made to become the data.
+  var newDataDirectory: String { directory + "/data.new" }
+  /// What an upgrade replaced.
+  var oldDataDirectory: String { directory + "/data.old" }
+  /// Where an upgrade works.
+  var upgradeDirectory: String { directory + "/upgrade" }
   var isInitialized: Bool { access(dataDirectory + "/PG_VERSION", F_OK) == 0 }
   /// As PostgreSQL tells one: promotion removes the file.
   var isStandby: Bool { access(dataDirectory + "/standby.signal", F_OK) == 0 }
@@ -21,12 +28,21 @@ extension EmbeddedServer {
   /// In the cluster's folder if the path fits a socket and needs no quotes in a connection string
   /// or a setting; otherwise a folder under /tmp named by a hash of the cluster's.
   package var socketDirectory: String {
-    let inside = directory + "/socket"
+    part == .main
+      ? socketFolder(directory + "/socket", otherwise: "") : upgradeSocketDirectory
+  }
+
+  /// That of the servers that an upgrade starts.
+  var upgradeSocketDirectory: String {
+    socketFolder(upgradeDirectory, otherwise: "-upgrade")
+  }
+
+  private func socketFolder(_ inside: String, otherwise suffix: String) -> String {
     let socket = inside + "/.s.PGSQL.\(Self.port)"
     if socket.utf8.count <= Self.socketPathBytesMax, inside.utf8.allSatisfy(StoreAddress.isPlain) {
       return inside
     }
-    return "/tmp/candled-\(String(StableHash(of: directory).value, radix: 16))"
+    return "/tmp/candled-\(String(StableHash(of: directory).value, radix: 16))\(suffix)"
   }
 
   func prepareDirectory(for user: ServerUser) throws(EmbeddedServerError) {
@@ -67,16 +83,23 @@ extension EmbeddedServer {
     }
   }
 
-  /// While it is held, no other process sets up or starts this cluster.
+  /// While it is held, no other process sets up, starts or upgrades this cluster.
+  /// - Throws: `busy` where another holds it for longer than a start takes.
   func lockDirectory() throws(EmbeddedServerError) -> Int32 {
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw unusable("open", errno: errno) }
-    while flock(folder, LOCK_EX) != 0 {
-      guard errno == EINTR else {
-        let number = errno
+    let start = ContinuousClock.now
+    while flock(folder, LOCK_EX | LOCK_NB) != 0 {
+      let number = errno
+      if number == EINTR { continue }
+      guard number == EWOULDBLOCK, ContinuousClock.now - start < .seconds(Self.responseSecondsMax)
+      else {
         close(folder)
-        throw unusable("lock", errno: number)
+        guard number == EWOULDBLOCK else { throw unusable("lock", errno: number) }
+        throw EmbeddedServerError(
+          .busy, sentence: "Another process starts or upgrades the server of \(directory).")
       }
+      Self.pause()
     }
     return folder
   }
@@ -104,7 +127,7 @@ extension EmbeddedServer {
     return names.first { !Self.ownNames.contains($0) }
   }
 
-  private func own(_ folder: String, for user: ServerUser) throws(EmbeddedServerError) {
+  func own(_ folder: String, for user: ServerUser) throws(EmbeddedServerError) {
     if user.isOther, lchown(folder, user.uid, user.gid) != 0 {
       throw unusable("give \(user.name)", errno: errno)
     }

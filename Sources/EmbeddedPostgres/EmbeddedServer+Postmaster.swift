@@ -16,15 +16,18 @@ extension EmbeddedServer {
     /// A child of ours, whatever its command line: in the middle of an exec it has none.
     init(spawned child: pid_t) { identifier = child }
 
-    /// nil unless the process is the server of that data folder.
-    init?(_ identifier: pid_t, of data: String) {
+    /// nil unless the process is the server of that data, for an upgrade or for all.
+    init?(_ identifier: pid_t, of server: EmbeddedServer) {
       self.identifier = identifier
       // A zombie has no command line left.
       let arguments = SmallFile.text(of: "/proc/\(identifier)/cmdline").split(
         separator: "\0", omittingEmptySubsequences: false)
       guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count,
-        isSameFile(String(arguments[flag + 1]), as: data)
+        isSameFile(String(arguments[flag + 1]), as: server.dataDirectory)
       else { return nil }
+      // As pg_upgrade spells it, too.
+      let socket = "unix_socket_directories=\(server.upgradeSocketDirectory)"
+      if arguments.contains(Substring(socket)) == (server.part == .main) { return nil }
     }
 
     /// Ended, and collected if it was our child: a zombie still answers to its number, which keeps
@@ -44,7 +47,7 @@ extension EmbeddedServer {
   var postmaster: Postmaster? {
     let first = SmallFile.text(of: dataDirectory + "/postmaster.pid").split(separator: "\n").first
     guard let identifier = first.flatMap({ pid_t($0) }), identifier > 0 else { return nil }
-    if let running = Postmaster(identifier, of: dataDirectory) { return running }
+    if let running = Postmaster(identifier, of: self) { return running }
     collect(identifier)
     return nil
   }

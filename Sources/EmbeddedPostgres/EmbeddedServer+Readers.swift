@@ -36,6 +36,35 @@ extension EmbeddedServer {
     $$
     """
 
+  private static let fillsLocks = """
+    p.pronamespace = 'pg_catalog'::regnamespace
+    and (
+      p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+      or p.proname in (
+        'txid_current', 'pg_current_xact_id', 'pg_logical_emit_message',
+        'lo_creat', 'lo_create', 'lo_from_bytea'))
+    """
+
+  /// As before `protectLocks`, in the database it is run in: pg_upgrade gives the rights of a
+  /// function to one with the same arguments, which another version need not have. The next start
+  /// protects them again.
+  static let unprotectLocks = """
+    do $$
+    declare
+      entry regprocedure;
+    begin
+      for entry in
+        select p.oid
+        from pg_proc p
+        where \(fillsLocks) and p.proacl is not null
+      loop
+        execute format('revoke execute on function %s from \(trusted)', entry);
+        execute format('grant execute on function %s to public', entry);
+      end loop;
+    end
+    $$
+    """
+
   /// In the database it is run in: who may call these fills the lock table within a second, and
   /// then no session gets a lock any more (SQLSTATE 53200). An advisory lock is one entry; so is
   /// each temporary table, each subtransaction that has a number, and each large object that is
@@ -49,12 +78,7 @@ extension EmbeddedServer {
       for entry in
         select p.oid
         from pg_proc p
-        where p.pronamespace = 'pg_catalog'::regnamespace
-          and (
-            p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
-            or p.proname in (
-              'txid_current', 'pg_current_xact_id', 'pg_logical_emit_message',
-              'lo_creat', 'lo_create', 'lo_from_bytea'))
+        where \(fillsLocks)
           and (
             has_function_privilege('public', p.oid, 'execute')
             or not has_function_privilege('\(userName)', p.oid, 'execute'))

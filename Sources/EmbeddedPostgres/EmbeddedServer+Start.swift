@@ -40,41 +40,61 @@ extension EmbeddedServer {
       throw EmbeddedServerError(
         .serverMissing,
         sentence: "No PostgreSQL server binaries were found: "
-          + "install them with `apt-get install postgresql`.")
+          + "install them with `\(installCommand)`.")
     }
-    guard let major = clusterMajor else { return preferred }
+    guard let major else { return preferred }
     guard let matching = candidates.first(where: { $0.major == major }) else {
       throw EmbeddedServerError(
         .serverMissing,
         sentence:
           "\(directory) was written by PostgreSQL \(major), whose server binaries were not found: "
-          + "install them with `apt-get install postgresql-\(major)`.")
+          + "install them with `\(installCommand)`.")
     }
     return matching
   }
+
+  /// What gets the programs that the data needs.
+  package var installCommand: String {
+    major.map { ServerRelease(major: $0).installCommand } ?? "apt-get install postgresql"
+  }
+
+  /// Whether the programs that the data needs are on the disk.
+  package var hasBinaries: Bool { (try? chooseBinaries())?.isComplete ?? false }
 
   /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing
   /// that looks like a cluster.
   func initialize(
     with binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) {
-    let fresh = directory + "/data.new"
+    guard access(oldDataDirectory, F_OK) != 0 else {
+      throw EmbeddedServerError(
+        .directoryUnusable,
+        sentence: "\(directory) has no data, but data.old: rename the one that is to be used.")
+    }
+    try makeNewData(with: binaries, as: user)
+    try install()
+  }
+
+  /// An empty cluster in `data.new`, in place of what is there.
+  func makeNewData(
+    with binaries: ServerBinaries, as user: ServerUser
+  ) throws(EmbeddedServerError) {
     let log = try openLog(for: user)
     defer { close(log) }
     let logStart = logSize
-    _ = try ChildProcess.run(["/bin/rm", "-rf", "--", fresh])
+    _ = try ChildProcess.run(["/bin/rm", "-rf", "--", newDataDirectory])
     var arguments = [
-      binaries.initdb, "-D", fresh, "--username=\(Self.superuserName)", "--encoding=UTF8",
+      binaries.initdb, "-D", newDataDirectory, "--username=\(Self.superuserName)",
+      "--encoding=UTF8",
       "--locale=C.UTF-8", "--lc-messages=C", "--auth-local=trust", "--auth-host=reject",
       "--data-checksums", "--no-instructions",
     ]
     if settings["fsync"] == "off" { arguments.append("--no-sync") }
-    guard try ChildProcess.run(user.running(arguments), log: log) == 0 else {
+    guard try ChildProcess.run(user.runningWithUs(arguments), log: log) == 0 else {
       throw EmbeddedServerError(
         .initFailed, sentence: "initdb could not create a cluster in \(directory).",
         log: logTail(from: logStart))
     }
-    try install(fresh)
   }
 
   /// Returns when the server accepts connections, one that was running or one started here. A
@@ -100,16 +120,21 @@ extension EmbeddedServer {
   }
 
   /// The version that wrote the data, nil without data.
-  private var clusterMajor: Int? {
+  package var major: Int? {
     Int(SmallFile.text(of: dataDirectory + "/PG_VERSION").prefix { !$0.isWhitespace })
   }
 
-  private func install(_ fresh: String) throws(EmbeddedServerError) {
+  /// The new data becomes the data; also behind a power cut.
+  func install() throws(EmbeddedServerError) {
+    try renameForGood(newDataDirectory, to: directory + "/data")
+  }
+
+  /// Renames within the folder; also behind a power cut.
+  func renameForGood(_ path: String, to other: String) throws(EmbeddedServerError) {
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
-    guard folder >= 0, rename(fresh, dataDirectory) == 0, fsync(folder) == 0 else {
-      throw EmbeddedServerError(
-        .initFailed, sentence: "Cannot rename the new cluster of \(directory).")
+    guard folder >= 0, rename(path, other) == 0, fsync(folder) == 0 else {
+      throw unusable("rename \(path) in", errno: errno)
     }
   }
 
@@ -127,7 +152,7 @@ extension EmbeddedServer {
   }
 
   /// Sorted, so that the same server has the same command line.
-  private func serverSettings(
+  func serverSettings(
     with binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) -> [(String, String)] {
     var all = Self.defaultSettings.merging(settings) { _, own in own }
@@ -137,7 +162,7 @@ extension EmbeddedServer {
     all["listen_addresses"] = ""
     all["port"] = "\(Self.port)"
     all["unix_socket_directories"] = socketDirectory
-    if let readersDirectory {
+    if let readersDirectory, part == .main {
       all["unix_socket_directories"] = "\(socketDirectory),\(readersDirectory)"
       all.merge(try AccessFiles(server: self, user: user).write()) { $1 }
     }

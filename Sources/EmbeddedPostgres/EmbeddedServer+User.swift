@@ -18,6 +18,14 @@ extension EmbeddedServer {
 
     func running(_ arguments: [String]) -> [String] { prefix + arguments }
 
+    /// A program that ends with this process: what is left of it would work on data that another
+    /// has taken up by then.
+    func runningWithUs(_ arguments: [String]) -> [String] {
+      let setpriv = EmbeddedServer.setprivPaths.first { access($0, X_OK) == 0 }
+      let ending = setpriv.map { [$0, "--pdeathsig", "KILL", "--"] } ?? []
+      return running(ending + arguments)
+    }
+
     static var ourselves: ServerUser {
       ServerUser(uid: geteuid(), gid: getegid(), name: "\(geteuid())", prefix: [])
     }
@@ -70,7 +78,7 @@ extension EmbeddedServer {
     }
   }
 
-  private static let setprivPaths = ["/usr/bin/setpriv", "/bin/setpriv"]
+  fileprivate static let setprivPaths = ["/usr/bin/setpriv", "/bin/setpriv"]
 
   /// The owner of existing data, so that a cluster stays with the user that made it.
   func serverUser() throws(EmbeddedServerError) -> ServerUser {

@@ -4,6 +4,7 @@
 ///     <directory>/         0700, the server user's: who may enter it may connect
 ///       data/              the cluster
 ///       socket/            the socket; under /tmp where this path is too long for one
+///       data.old/          what an upgrade replaced; upgrade.state how far one has come
 ///       server.log         what initdb and the server say; what grew too long in server.log.1
 ///
 /// All state is in the folder and none in this value: any process (or value) that names the same
@@ -32,6 +33,15 @@ package struct EmbeddedServer: Sendable {
   let binaries: [ServerBinaries]?
   /// A folder for a second socket, at which everybody who may enter the folder is a reader.
   let readersDirectory: String?
+  /// Which data of the folder it serves, and to whom.
+  var part = Part.main
+
+  enum Part {
+    /// The cluster, for all.
+    case main
+    /// The same data, and what is to replace it, for an upgrade alone: by a socket of its own.
+    case old, new
+  }
 
   /// - Parameters:
   ///   - directory: the folder of the cluster. Made on first use, with its parents; otherwise empty
@@ -57,11 +67,12 @@ package struct EmbeddedServer: Sendable {
   /// A copy of a cluster that is to be its standby is started, and nothing else.
   /// - Throws: every code but `stopFailed`.
   package func start() throws(EmbeddedServerError) {
-    let binaries = try chooseBinaries()
     let user = try serverUser()
     try prepareDirectory(for: user)
     let lock = try lockDirectory()
     defer { close(lock) }
+    try finishUpgrade()
+    let binaries = try chooseBinaries()
     if !isInitialized { try initialize(with: binaries, as: user) }
     try prepareSocketDirectory(for: user)
     try bringUp(with: binaries, as: user)

@@ -13,6 +13,10 @@ package struct EmbeddedServerError: Error, Sendable, Hashable {
     case startFailed = "start_failed"
     /// The server did not end in time, or may not be signalled.
     case stopFailed = "stop_failed"
+    /// Another process sets the cluster up, or upgrades it.
+    case busy = "busy"
+    /// An upgrade cannot be made, or did not come to its end; the old data is as it was.
+    case upgradeFailed = "upgrade_failed"
     /// A program could not be started at all.
     case spawnFailed = "spawn_failed"
   }

@@ -22,6 +22,8 @@ package struct ServerBinaries: Sendable, Hashable {
 
   var postgres: String { directory + "/postgres" }
   var initdb: String { directory + "/initdb" }
+  var upgrade: String { directory + "/pg_upgrade" }
+  var controlData: String { directory + "/pg_controldata" }
 
   /// Every usable server on this machine, the preferred one first: Debian's folders from the
   /// highest version down, then where `pg_config` points, then the PATH.
@@ -53,7 +55,8 @@ package struct ServerBinaries: Sendable, Hashable {
     self.major = major
   }
 
-  private var isComplete: Bool { access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0 }
+  /// Whether they are on the disk.
+  var isComplete: Bool { access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0 }
 
   private static func configured() -> String? {
     for folder in searchPath() where access(folder + "/pg_config", X_OK) == 0 {

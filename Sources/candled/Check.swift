@@ -43,7 +43,7 @@ struct Check: ParsableCommand {
 extension Finding {
   fileprivate static func database(_ settings: Settings) -> Finding {
     if settings[StoreSettings.url] == nil, !settings.embeddedServer.isRunning {
-      return serverBinaries
+      return serverBinaries(of: settings.embeddedServer)
     }
     do {
       let differences = try Schema.check(url: settings.storeAddress())
@@ -59,15 +59,18 @@ extension Finding {
     }
   }
 
-  /// The private cluster is made by the first run; all it needs is a server.
-  private static var serverBinaries: Finding {
-    guard let binaries = ServerBinaries.installed().first else {
+  /// The private cluster is made by the first run; all it needs is a server, and later that of the
+  /// version that made it.
+  private static func serverBinaries(of server: EmbeddedServer) -> Finding {
+    guard server.hasBinaries,
+      let major = server.major ?? ServerBinaries.installed().first?.major
+    else {
       return Finding(
         check: "database", status: .unavailable,
-        detail: "no PostgreSQL server programs: run apt-get install postgresql")
+        detail: "no PostgreSQL server programs: run \(server.installCommand)")
     }
     return Finding(
       check: "database",
-      detail: "embedded PostgreSQL \(binaries.major), not running: `candled run` starts it")
+      detail: "embedded PostgreSQL \(major), not running: `candled run` starts it")
   }
 }
