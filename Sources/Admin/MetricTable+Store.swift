@@ -21,6 +21,21 @@ extension MetricTable {
       report in
       .integer(Int64(report.storeConnects))
     },
+    Family(
+      .gauge, name: "candled_postgres_missing",
+      help: "1 while the private PostgreSQL's programs are missing; the command installs them.",
+      labels: MetricLabels(["install"], atMost: 1)
+    ) { report in
+      report.privateServer?.install.map { [MetricSeries([$0], value: .integer(1))] } ?? []
+    },
+    Family(
+      .gauge, name: "candled_postgres_remaining_seconds",
+      help: "Time until the private PostgreSQL's major version is no longer maintained."
+    ) { report in
+      report.privateServer?.maintainedUntil.map { day in
+        .microseconds(Timestamp(day: day, secondOfDay: 0).microseconds(since: report.at))
+      }
+    },
     counters("candled_store_faults_total", help: "Failed commits, by reason.", by: "code") {
       $0.status.store.faults
     },

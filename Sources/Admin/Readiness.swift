@@ -67,6 +67,7 @@ extension DaemonReport {
 
   /// Why the store is not to be counted on; nil while it answers and takes what it is given.
   var storeTrouble: String? {
+    if let fault = privateServer?.fault { return fault }
     if let fault = engine?.status.store.fault { return "commits fail: \(fault.code.rawValue)" }
     let commit = (engine?.backlog.commitWaitMicroseconds ?? 0) / 1_000_000
     if commit > Self.storeSilenceSecondsMax { return "has not responded for \(commit) s" }

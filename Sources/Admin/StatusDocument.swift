@@ -54,6 +54,7 @@ extension DaemonReport {
       ("engine", .object(engine?.pairs)),
       ("store_trouble", .text(storeTrouble).line("store", words: storeWords)),
       ("sources", .list((engine?.sources ?? []).map { .object($0.pairs(at: engine?.now ?? at)) })),
+      ("private_server", .object(privateServer?.pairs).line("postgres", words: serverWords)),
       ("journal", journal.map { journalValue($0) } ?? .object(nil)),
       ("reload", .object(reload?.pairs).line("last reload", words: reload?.words)),
       ("resident_memory_bytes", .count(resident).line("memory", words: "\(resident >> 20) MiB")),
@@ -72,6 +73,13 @@ extension DaemonReport {
     }
   }
 
+  private var serverWords: String? {
+    guard let server = privateServer, let major = server.major else { return nil }
+    let end = server.maintainedUntil.map { ", maintained until \($0)" } ?? ""
+    let missing = server.install.map { "; its programs are missing: \($0)" } ?? ""
+    return "\(major)\(end)\(missing)"
+  }
+
   private func journalValue(_ usage: DiskUsage) -> StatusValue {
     let position = engine?.backlog.lastPosition.sequence
     let committed = engine?.status.journal.committed.sequence
@@ -88,6 +96,17 @@ extension DaemonReport {
       "journal",
       words: "entry \(position ?? 0), committed \(committed ?? 0), \(sizes), "
         + "\(usage.freeBytes >> 30) GiB free")
+  }
+}
+
+extension PrivateServer {
+  fileprivate var pairs: Pairs {
+    [
+      ("major", .count(major)),
+      ("maintained_until", .text(maintainedUntil.map { "\($0)" })),
+      ("fault", .text(fault)),
+      ("install", .text(install)),
+    ]
   }
 }
 

@@ -18,10 +18,11 @@ import Transport
 /// `candles.max_silence` it goes to the minute, beyond that to a gap row.
 extension Daemon {
   /// Everything between an open database and a drained engine.
-  func serve(_ onReady: @escaping @Sendable (DaemonHandle) async -> Void) async throws -> Unsaved {
+  func serve(
+    as identity: JournalIdentity, _ onReady: @escaping @Sendable (DaemonHandle) async -> Void
+  ) async throws -> Unsaved {
     let client = try HTTPClient()
     defer { client.shutdown() }
-    let identity = try JournalIdentity(directory: settings.journalPath)
     let leadership = Leadership(
       url: storeURL, holder: identity.name, lease: settings[StoreSettings.lease], gate: gate,
       log: log)
@@ -148,12 +149,10 @@ extension Daemon {
     var stored = try await patiently(writer, loop: loop, isConnected: false) {
       () async throws(StoreError) in try await writer.load()
     }
-    var options = JournalOptions()
-    options.segmentBytes = Int64(settings[JournalSettings.segmentBytes])
     let journal = try JournalWriter(
-      directory: settings.journalPath, options: options, committed: stored.position,
+      directory: settings.journalPath, options: journalOptions, committed: stored.position,
       identity: term.identity)
-    report(journal.recovery, stored: stored)
+    report(journal.recovery, stored: stored.position)
     var place = stored.position
     if !stored.journal.isEmpty, stored.journal != term.identity.name {
       let now = max(clock.now, stored.knownAt ?? clock.now)
@@ -177,7 +176,14 @@ extension Daemon {
     try await begin(at: place, from: stored.position, term: term, writer: writer, loop: loop)
     stored.position = place
     return try makeEngine(
-      stored: stored, journal: journal, writer: writer, client: term.client, heartbeat: loop)
+      stored: stored, journal: journal, store: writer, client: term.client, heartbeat: loop,
+      workers: workerConfiguration)
+  }
+
+  var journalOptions: JournalOptions {
+    var options = JournalOptions()
+    options.segmentBytes = Int64(settings[JournalSettings.segmentBytes])
+    return options
   }
 
   private func begin(

@@ -71,17 +71,19 @@ package struct Daemon: Sendable {
   package func run(
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Unsaved {
-    guard settings[StoreSettings.url] == nil else { return try await serve(onReady) }
-    let keeper = PostgresSupervisor(settings.embeddedServer, log: log)
-    try await keeper.start()
+    // Another daemon's folder is another daemon's server.
+    let identity = try JournalIdentity(directory: settings.journalPath)
+    guard settings[StoreSettings.url] == nil else { return try await serve(as: identity, onReady) }
+    let keeper = PostgresSupervisor(settings.embeddedServer, log: log) { [state] in
+      state.privateServer = $0
+    }
     do {
-      let unsaved = try await serve(beside: keeper, onReady)
+      var unsaved = try await record(until: keeper, as: identity)
+      if unsaved == nil { unsaved = try await serve(beside: keeper, as: identity, onReady) }
       try await keeper.stop()
-      return unsaved
+      return unsaved ?? Unsaved()
     } catch {
-      // Another daemon's folder is another daemon's server.
-      let isForeign = (error as? JournalError)?.code == .locked
-      if !isForeign { try? await keeper.stop() }
+      try? await keeper.stop()
       throw error
     }
   }
@@ -89,7 +91,8 @@ package struct Daemon: Sendable {
   /// The private server is watched meanwhile and no longer: once it is stopped, the keeper would
   /// start it again.
   private func serve(
-    beside keeper: PostgresSupervisor, _ onReady: @escaping @Sendable (DaemonHandle) async -> Void
+    beside keeper: PostgresSupervisor, as identity: JournalIdentity,
+    _ onReady: @escaping @Sendable (DaemonHandle) async -> Void
   ) async throws -> Unsaved {
     async let _: Void = keeper.keepRunning()
     try Schema.applyIfDifferent(
@@ -98,7 +101,7 @@ package struct Daemon: Sendable {
     ) {
       log.warning("the schema is not applied yet, \($0)")
     }
-    return try await serve(onReady)
+    return try await serve(as: identity, onReady)
   }
 
   /// The engine turns every 5 s; one that has not for so long hangs.
@@ -114,24 +117,33 @@ package struct Daemon: Sendable {
       ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
+  /// - Parameters:
+  ///   - stored: what to go on from; nil where there is no database to say.
+  ///   - workers: who is asked for what.
   func makeEngine(
-    stored: StoredState, journal: sending JournalWriter, writer: StoreWriter, client: HTTPClient,
-    heartbeat: Heartbeat
+    stored: StoredState?, journal: sending JournalWriter, store: any CommitSink,
+    client: HTTPClient, heartbeat: Heartbeat, workers: WorkerConfiguration
   ) throws -> Engine {
-    let pipeline = try Pipeline(
-      rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
+    let (rules, limits) = (CandleRules(settings), UniverseLimits(settings))
+    let pipeline: Pipeline
+    if let stored {
+      pipeline = try Pipeline(rules: rules, limits: limits, stored: stored)
+    } else {
+      pipeline = Pipeline(rules: rules, limits: limits)
+    }
     let parts = EngineParts(
       clock: clock,
       workers: SourceWorkers(
-        workerConfiguration,
+        workers,
         upstream: try upstream
           ?? HTTPUpstream(
             client: client, hosts: HTTPUpstream.hosts(settings), credentials: credentials,
             speed: clock.speed)),
-      store: writer, journal: journal, journalDirectory: settings.journalPath, log: log,
+      store: store, journal: journal, journalDirectory: settings.journalPath, log: log,
       heartbeat: heartbeat)
     warn(of: pipeline.calendar)
-    return Engine(parts: parts, pipeline: pipeline, limits: engineLimits)
+    return Engine(
+      parts: parts, pipeline: pipeline, limits: engineLimits, isJournalOnly: stored == nil)
   }
 
   private func warn(of calendar: TradingCalendar) {
@@ -145,11 +157,12 @@ package struct Daemon: Sendable {
     log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
   }
 
-  func report(_ recovery: JournalRecovery, stored: StoredState) {
+  func report(_ recovery: JournalRecovery, stored: JournalPosition?) {
     log.info(
       "opened",
       metadata: [
-        "stored": "\(stored.position.sequence)", "journal": "\(recovery.lastPosition.sequence)",
+        "stored": "\(stored.map { "\($0.sequence)" } ?? "unknown")",
+        "journal": "\(recovery.lastPosition.sequence)",
         "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(configuration.polled.count)",
       ])
     for sentence in recovery.ignored {

@@ -22,6 +22,8 @@ package struct DaemonReport: Sendable {
   /// The moment since which the database cannot be asked for the lease, to take it or to renew it;
   /// nil while it answers.
   package var storeAwaySince: Timestamp?
+  /// nil where another server is configured.
+  package var privateServer: PrivateServer?
 
   package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }
 

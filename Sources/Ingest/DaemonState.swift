@@ -69,6 +69,7 @@ package final class DaemonState: Sendable {
     var reload: ReloadOutcome?
     var storeConnects = 0
     var storeAwaySince: Timestamp?
+    var privateServer: PrivateServer?
     /// Questions to an engine that has not answered yet.
     var pendingReports = 0
   }
@@ -139,6 +140,12 @@ package final class DaemonState: Sendable {
     }
   }
 
+  /// nil where another server is configured.
+  package var privateServer: PrivateServer? {
+    get { parts.withLock { $0.privateServer } }
+    set { parts.withLock { $0.privateServer = newValue } }
+  }
+
   /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
@@ -168,6 +175,7 @@ package final class DaemonState: Sendable {
     report.reload = parts.reload
     report.storeConnects = parts.storeConnects
     report.storeAwaySince = parts.storeAwaySince
+    report.privateServer = parts.privateServer
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report

@@ -37,7 +37,7 @@ extension Engine {
   var isDrained: Bool {
     guard waiting.isStopping else { return false }
     let isLate = waiting.stopDeadline.map { EngineClock.steadyNow() >= $0 } ?? false
-    return isLate || (!workers.isSweeping && isSaved)
+    return isLate || (!workers.isSweeping && (isSaved || interpretation.isJournalOnly))
   }
 
   /// Nothing new is begun while stopping: a moment that is past would only turn the loop.

@@ -41,8 +41,10 @@ package actor Engine {
   }
 
   /// The journal is handed over whole: the engine alone appends to it.
+  /// - Parameter isJournalOnly: there is no store to begin with.
   package init(
-    parts: sending EngineParts, pipeline: sending Pipeline, limits: EngineLimits = EngineLimits()
+    parts: sending EngineParts, pipeline: sending Pipeline, limits: EngineLimits = EngineLimits(),
+    isJournalOnly: Bool = false
   ) {
     self.parts = parts
     self.pipeline = pipeline
@@ -54,6 +56,7 @@ package actor Engine {
       parts.workers.makeLive(for: self.pipeline),
       failoverMilliseconds: parts.workers.configuration.failoverMilliseconds, at: time.now)
     status.journal.committed = self.pipeline.position
+    interpretation.isJournalOnly = isJournalOnly
   }
 
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.
@@ -71,7 +74,7 @@ package actor Engine {
   }
 
   private func runLoop() async throws {
-    try beginCatchUp()
+    if !interpretation.isJournalOnly { try beginCatchUp() }
     var iterator = events.makeAsyncIterator()
     while !isDrained {
       parts.heartbeat?.beat()

@@ -90,7 +90,7 @@ extension JournalEntry {
 
 extension JournalHead {
   /// The answer to a request of a sweep of live quotes.
-  fileprivate var isSwept: Bool {
+  var isSwept: Bool {
     guard kind == .response, let group = JournalEntry.quotesGroup(key: key, of: source) else {
       return false
     }

@@ -11,24 +11,65 @@ package actor PostgresSupervisor {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
+  /// Told of each change.
+  private let publish: @Sendable (PrivateServer) -> Void
+  private var found: PrivateServer?
+  private var binariesAt: Timestamp?
   private var restartPolicy = ServerRestartPolicy()
   private var readers = ReaderMonitor()
   private let readerSessions: ReaderSessions
   private var censusAt: Timestamp?
 
   private static let lookNanoseconds: UInt64 = 500_000_000
+  /// How often its programs are looked for, which only its next start needs.
+  private static let binariesMilliseconds: Int64 = 60_000
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
 
-  package init(_ server: EmbeddedServer, log: Logger) {
+  package init(
+    _ server: EmbeddedServer, log: Logger,
+    publish: @escaping @Sendable (PrivateServer) -> Void = { _ in }
+  ) {
     self.server = server
     self.log = log
+    self.publish = publish
     readerSessions = ReaderSessions(server)
   }
 
-  func start() throws(EmbeddedServerError) { try server.start() }
+  func start() throws(EmbeddedServerError) {
+    do {
+      try server.start()
+    } catch {
+      note(error.sentence)
+      throw error
+    }
+    note(nil)
+  }
+
+  /// Starts a server that did not start, for as long as it takes, or until cancelled.
+  /// - Parameter error: why it did not.
+  func startPatiently(after error: EmbeddedServerError) async {
+    var steps = restartPolicy.tried(fault: "\(error)", at: EngineClock.steadyNow())
+    while !Task.isCancelled {
+      for step in steps {
+        if step != .start { logStep(step) } else if startAgain() { return }
+      }
+      try? await Task.sleep(nanoseconds: PostgresSupervisor.lookNanoseconds)
+      steps = restartPolicy.found(isRunning: false, at: EngineClock.steadyNow())
+    }
+  }
+
+  private func note(_ fault: String?) {
+    let (before, now) = (found, PrivateServer(server, fault: fault))
+    found = now
+    if now != before { publish(now) }
+    guard let command = now.install, command != before?.install, fault == nil else { return }
+    log.critical(
+      "the programs of the embedded PostgreSQL are not installed any more, it will not start again",
+      metadata: ["install": "\(command)"])
+  }
 
   func stop() throws(EmbeddedServerError) {
     readerSessions.disconnect()
@@ -41,11 +82,21 @@ package actor PostgresSupervisor {
       let isRunning = server.isRunning
       let steps = restartPolicy.found(isRunning: isRunning, at: EngineClock.steadyNow())
       for step in steps {
-        if step == .start { startAgain() } else { logStep(step) }
+        if step != .start { logStep(step) } else { startAgain() }
       }
-      if isRunning { lookAtReaders() }
+      if isRunning {
+        lookAtReaders()
+        lookAtBinaries()
+      }
       try? await Task.sleep(nanoseconds: PostgresSupervisor.lookNanoseconds)
     }
+  }
+
+  private func lookAtBinaries() {
+    let now = EngineClock.steadyNow()
+    if let binariesAt, now < binariesAt.adding(milliseconds: Self.binariesMilliseconds) { return }
+    binariesAt = now
+    note(nil)
   }
 
   /// A server that cannot be asked is the commits' business.
@@ -67,14 +118,17 @@ package actor PostgresSupervisor {
     }
   }
 
-  private func startAgain() {
+  /// - Returns: whether it runs.
+  @discardableResult
+  private func startAgain() -> Bool {
     var fault: String?
     do throws(EmbeddedServerError) {
-      try server.start()
+      try start()
     } catch {
       fault = "\(error)"
     }
     for step in restartPolicy.tried(fault: fault, at: EngineClock.steadyNow()) { logStep(step) }
+    return fault == nil
   }
 
   private func logStep(_ step: ServerRestartPolicy.Step) {
@@ -122,6 +176,7 @@ struct ServerRestartPolicy {
   /// - Parameter fault: why it did not start; nil if it did.
   mutating func tried(fault: String?, at now: Timestamp) -> [Step] {
     guard let fault else { return back() }
+    isGone = true
     retryAt = now.adding(milliseconds: pauseMilliseconds)
     pauseMilliseconds = min(2 * pauseMilliseconds, Self.pauseMillisecondsMax)
     defer { self.fault = fault }

@@ -18,6 +18,7 @@ extension DaemonReport {
       if role.isLeading { parts += engine.marketTexts }
       parts += engine.storeTexts(awaySince: storeAwaySince)
     }
+    if let fault = privateServer?.fault { parts.append(fault) }
     if let reload, let problem = reload.problem { parts.append("reload refused: \(problem)") }
     if let reload, !reload.needsRestart.isEmpty {
       parts.append("restart needed for \(reload.needsRestart.joined(separator: ", "))")

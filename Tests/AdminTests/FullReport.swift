@@ -77,6 +77,11 @@ enum Sample {
     report.loops = (0..<100).map {
       DaemonReport.Loop(name: "loop\($0)", ageMicroseconds: 1, isStale: false)
     }
+    report.privateServer = PrivateServer()
+    report.privateServer?.major = 15
+    report.privateServer?.maintainedUntil = TradingDay("2027-11-11")
+    report.privateServer?.fault = "it does not start"
+    report.privateServer?.install = "apt-get install postgresql-15"
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
     report.journal = DiskUsage(
       segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)

@@ -134,6 +134,30 @@ import Transport
     #expect(behind.reasons == ["store behind the journal by 7 entries"])
   }
 
+  @Test func `a private server whose programs are gone is reported with the command`() throws {
+    var report = Sample.leading()
+    report.privateServer = PrivateServer()
+    report.privateServer?.major = 15
+    report.privateServer?.maintainedUntil = TradingDay("2026-07-07")
+    var page = try PrometheusPage(Sample.page(report))
+    #expect(Readiness(report).isReady && page["candled_postgres_missing"] == nil)
+    // 10:00 in Shanghai: 14 hours are left.
+    #expect(page["candled_postgres_remaining_seconds"] == 14 * 3_600)
+    let install = "apt-get install postgresql-15"
+    report.privateServer?.install = install
+    page = try PrometheusPage(Sample.page(report))
+    #expect(Readiness(report).isReady)
+    #expect(page["candled_postgres_missing", ["install": install]] == 1)
+    #expect(StatusDocument(report).text.contains("its programs are missing: \(install)"))
+    report.role = .starting
+    report.privateServer?.fault = "no programs: `\(install)`"
+    #expect(Readiness(report).reasons == ["starting", "store no programs: `\(install)`"])
+    #expect(report.statusLine.hasSuffix(" · no programs: `\(install)`"))
+    let server = try Sample.status(report)["private_server"] as? [String: Any]
+    #expect(server?["install"] as? String == install)
+    #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 0)
+  }
+
   @Test func `a store that nobody writes to by night is missed when it is away`() throws {
     var report = Sample.leading()
     report.storeAwaySince = report.at.adding(seconds: -10)
