@@ -90,10 +90,21 @@ struct InstalledTests {
     #expect(try await lines(in: "completion") == ["bash ok"])
   }
 
+  @Test func `keeps apt from the PostgreSQL of its data, and of what an upgrade replaced`()
+    async throws
+  {
+    let kept = try await lines(in: "postgresql kept")
+    #expect(kept.first?.hasSuffix("No such file or directory") == true)
+    #expect(
+      kept.dropFirst() == [
+        "\"^postgresql.*-17$\"", "\"^postgresql.*-15$\"", "\"^postgresql.*-17$\"",
+      ])
+  }
+
   @Test func `leaves the configuration when removed, and no link to a unit`() async throws {
     let output = try await lines(in: "remove")
     #expect(output.contains("rc "))
-    #expect(output.filter { $0.hasSuffix("No such file or directory") }.count == 2)
+    #expect(output.filter { $0.hasSuffix("No such file or directory") }.count == 3)
     #expect(output.contains("/etc/candled/candled.toml"))
   }
 
