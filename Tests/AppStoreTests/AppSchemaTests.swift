@@ -18,10 +18,10 @@ import Testing
 
   @Test func `what is restored from a backup has no differences`() throws {
     let (database, restored) = (try AppDatabase(), try StoreDatabase())
-    let tools = "$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)"
+    let tools = try #require(PostgresServers.used).directory
     let copy = """
       \(tools)/pg_dump -n candled_app '\(database.store.url)' \
-        | \(tools)/psql -q -v ON_ERROR_STOP=1 '\(restored.url)'
+        | psql -q -v ON_ERROR_STOP=1 '\(restored.url)'
       """
     #expect(Shell.output(of: copy) != nil)
     #expect(try AppSchema.file.check(url: restored.url) == [])

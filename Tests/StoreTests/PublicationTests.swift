@@ -72,7 +72,7 @@ private struct ReceivingSlot {
 
   init(on database: StoreDatabase) throws {
     self.database = database
-    let binaries = try #require(ServerBinaries.installed().first)
+    let binaries = try #require(PostgresServers.used)
     command =
       "\(binaries.directory)/pg_recvlogical -d '\(try database.publisherAddress())' --slot=kafka"
     try #require(Shell.output(of: "\(command) --create-slot -P pgoutput 2>&1") != nil)

@@ -62,7 +62,8 @@ package final class PrivateCluster: Sendable {
   ) throws {
     self.disk = disk
     let directory = try disk.map { $0.path + "/cluster" } ?? Self.freshDirectory()
-    server = EmbeddedServer(directory: directory, settings: settings)
+    server = EmbeddedServer(
+      directory: directory, binaries: PostgresServers.chosen, settings: settings)
     if disk == nil { try Self.copyModel(to: directory) }
     try server.start()
   }
@@ -120,7 +121,8 @@ extension PrivateCluster {
   private static let model = Result {
     if let given = getenv(modelName) { return String(cString: given) }
     let directory = try freshDirectory()
-    let server = EmbeddedServer(directory: directory, settings: settings)
+    let server = EmbeddedServer(
+      directory: directory, binaries: PostgresServers.chosen, settings: settings)
     try server.start()
     try server.stop()
     return directory

@@ -60,7 +60,7 @@ package final class Standby: Sendable {
 
   /// Its files, owned as those of the primary: the server does not run as root.
   private static func copy(_ primary: EmbeddedServer, to directory: String) throws {
-    guard let binaries = ServerBinaries.installed().first else {
+    guard let binaries = PostgresServers.used else {
       throw PrivateCluster.Failure(sentence: "There is no PostgreSQL.")
     }
     let command = """
