@@ -60,6 +60,20 @@ extension Trial {
       ).run()
     },
     .chaos(
+      "upgrade",
+      "PostgreSQL's majors one after the other under a daemon: killed, full, programs gone.",
+      options: ["kills": "12", "instruments": "60", "speed": "10"]
+    ) { options in
+      guard UpgradeTrial.isPossible else {
+        printLine("SKIPPED upgrade: script/bootstrap --tests installs the other majors")
+        return nil
+      }
+      return try UpgradeTrial(
+        binary: options.binary, instruments: options.instruments, seed: options.seed,
+        kills: options.number("kills"), speed: options.number("speed")
+      ).run()
+    },
+    .chaos(
       "replica",
       "A standby and a logical replica: killed, cut off, promoted, the same rows and lines.",
       options: [

@@ -31,6 +31,15 @@ extension EveryTrial.Days {
       #expect(verdict.complaints.isEmpty, "seed \(seed)")
     }
 
+    @Test(.enabled(if: UpgradeTrial.isPossible, "no PostgreSQL of another major"))
+    func `PostgreSQL's majors follow each other under a daemon, and no row is lost`() throws {
+      let seed = UInt64.random(in: 1...10_000)
+      var trial = UpgradeTrial(binary: binary, instruments: 12, seed: seed, kills: 2, speed: 40)
+      trial.upgradesMax = 1
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.figures)")
+    }
+
     @Test(.enabled(if: DiskTrial.isPossible, "no file system of our own may be mounted here"))
     func `a disk that is full for a while costs a gap and no restart`() throws {
       let seed = UInt64.random(in: 1...10_000)
