@@ -95,7 +95,8 @@ package struct UnsettledAlert: Sendable, Hashable {
 package struct AlertBook: Sendable {
   private var armed: [AlertSubject: [Alert]] = [:]
   private var firings: [AlertSubject: [AlertFiring]] = [:]
-  private var done: Set<FiringKey> = []
+  /// What fired, and with which day: what fires once fires with the earliest, seen last or not.
+  private var done: [FiringKey: TradingDay] = [:]
 
   /// Nothing is older.
   package static let firstDay = TradingDay(daysSince1970: 0)
@@ -126,10 +127,10 @@ package struct AlertBook: Sendable {
   package mutating func replace(_ part: Part) {
     armed = armed.compactMapValues { $0.without(part.ids, by: \.id) }
     firings = firings.compactMapValues { $0.without(part.ids, by: \.key.alertID) }
-    done = done.filter { !part.ids.contains($0.alertID) }
+    done = done.filter { !part.ids.contains($0.key.alertID) }
     for alert in part.alerts where alert.isArmed { armed[alert.subject, default: []].append(alert) }
     for firing in part.firings {
-      done.insert(firing.key)
+      done[firing.key] = firing.day
       if !firing.isWithdrawn { firings[firing.subject, default: []].append(firing) }
     }
   }
@@ -169,10 +170,10 @@ package struct AlertBook: Sendable {
     for alert in armed[subject] ?? [] {
       let isBehind = position.epoch != alert.arming.epoch || position.seq > alert.arming.seq
       let key = alert.key(on: reading.day)
-      guard isCandle || isBehind, !done.contains(key) else { continue }
+      guard isCandle || isBehind, !isDone(key, on: reading.day) else { continue }
       let seen = isCandle ? alert.behindArming(reading) : reading
       if let evidence = alert.evidence(in: seen) {
-        done.insert(key)
+        done[key] = reading.day
         notices.append(
           AlertNotice(
             kind: .fired, key: key, day: reading.day, evidence: evidence, position: position))
@@ -181,6 +182,10 @@ package struct AlertBook: Sendable {
       }
     }
     return (notices, unsettled)
+  }
+
+  private func isDone(_ key: FiringKey, on day: TradingDay) -> Bool {
+    done[key].map { $0 <= day } ?? false
   }
 
   private mutating func withdraw(
@@ -202,8 +207,10 @@ package struct AlertBook: Sendable {
   /// An alert whose minutes were read since.
   package mutating func settle(_ entry: UnsettledAlert) -> AlertNotice? {
     let (key, reading) = (entry.alert.key(on: entry.reading.day), entry.reading)
-    guard !done.contains(key), let evidence = entry.alert.evidence(in: reading) else { return nil }
-    done.insert(key)
+    guard !isDone(key, on: reading.day), let evidence = entry.alert.evidence(in: reading) else {
+      return nil
+    }
+    done[key] = reading.day
     return AlertNotice(
       kind: .fired, key: key, day: reading.day, evidence: evidence, position: entry.position)
   }
@@ -217,7 +224,8 @@ package struct AlertBook: Sendable {
     var notices: [AlertNotice] = []
     for alert in armed[subject] ?? [] where alert.condition == condition && at > alert.arming.at {
       let key = alert.key(on: day)
-      guard done.insert(key).inserted else { continue }
+      if isDone(key, on: day) { continue }
+      done[key] = day
       notices.append(
         AlertNotice(
           kind: .fired, key: key, day: day,

@@ -150,6 +150,22 @@ struct AlertTests {
     }
   }
 
+  @Test func `what fires once fires with an older day, too, where that is seen last`() {
+    for repeats in [Alert.Repeats.once, .daily] {
+      var alert = alert(.above, 1_050)
+      alert.repeats = repeats
+      var book = AlertBook(alerts: [alert], firings: [])
+      let days = [2, 1, 1, 2, 3].flatMap { ahead in
+        var seen = reading(last: 1_060, high: 1_060)
+        seen.day = Self.day.advanced(by: ahead)
+        let position = FeedPosition(epoch: 1, seq: 12, at: Timestamp(microseconds: 0))
+        return book.look(at: seen, of: alert.subject, position: position, isCandle: true).notices
+          .map { Self.day.distance(to: $0.day) }
+      }
+      #expect(days == (repeats == .once ? [2, 1] : [2, 1, 3]))
+    }
+  }
+
   @Test func `days before the arming never fire`() {
     var early = reading(last: 2_000, high: 2_000)
     early.day = Self.day.advanced(by: -1)

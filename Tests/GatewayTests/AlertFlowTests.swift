@@ -93,6 +93,27 @@ import Testing
     #expect(found == ["1 2026-07-08", "2 2026-07-08", "2 2026-07-09"])
   }
 
+  /// The day's candle came late, beside a quote of today.
+  @Test func `of what one turn finds, an alert that fires once fires with the oldest`()
+    async throws
+  {
+    let today = StoreSamples.day.advanced(by: 2)
+    try await market.trade(last: 10, high: 11)
+    let gateway = try await market.gateway(writes: false)
+    let body = #"{"stockSymbol":"sh600000","condition":"above","threshold":"12"}"#
+    #expect(try await gateway.ask(.post, "/v1/alerts", body).status == 201)
+    try await market.trade(last: 10, high: 11, day: today)
+    try await gateway.waitForSeq(market.seq)
+    var writer = try market.writer(for: gateway.watch)
+    try writer.turn(.all)
+    try await market.trade(last: 10, high: 14, day: today)
+    try await market.endDay(StoreSamples.day.advanced(by: 1), high: 13, knownOn: today)
+    try await gateway.waitForSeq(market.seq)
+    try writer.turn(.none)
+    let fired = "select string_agg(trading_day::text, ' ') from candled_app.notification"
+    #expect(try market.database.value(fired) == "2026-07-07")
+  }
+
   @Test func `a row that is taken out is withdrawn once, and a true one fires afterwards`()
     async throws
   {
@@ -199,6 +220,11 @@ final class AlertMarket: Sendable {
     try NoticeTable(AppConnection(url: url, application: "test")).book(from: StoreSamples.day)
   }
 
+  /// Whose turns the test takes itself.
+  func writer(for watch: AlertWatch) throws -> NoticeWriter {
+    NoticeWriter(connection: try AppConnection(url: url, application: "test"), watch: watch)
+  }
+
   /// One commit with a quote; prices are whole.
   func trade(last: Int64, high: Int64, day: TradingDay = StoreSamples.day) async throws {
     var (samples, commit) = next(on: day, second: 36_000)
@@ -214,8 +240,9 @@ final class AlertMarket: Sendable {
   }
 
   /// One commit with the candle of a day.
-  func endDay(_ day: TradingDay, high: Int64) async throws {
-    var (samples, commit) = next(on: day, second: 54_000)
+  /// - Parameter today: when it came; nil: as the day ended.
+  func endDay(_ day: TradingDay, high: Int64, knownOn today: TradingDay? = nil) async throws {
+    var (samples, commit) = next(on: today ?? day, second: 54_000)
     var candle = samples.candle(0, minute: 1)
     (candle.timeframe, candle.tradingDay, candle.flags) = (.day1, day, [])
     candle.openedAt = Timestamp(day: day, secondOfDay: 0)

@@ -127,11 +127,11 @@ struct NoticeWriter {
     let state = watch.state
     guard var book = watch.book else { return }
     // What has fired waits for no reading, but for an older day's, which fires first.
-    let isFirst = tasks.days.isEmpty
-    if isFirst { try notices.write(tasks.notices) }
-    var fired = isFirst ? [] : tasks.notices
-    var unsettled = Array(tasks.unsettled.values)
-    if !tasks.days.isEmpty {
+    var (fired, unsettled) = (tasks.notices, Array(tasks.unsettled.values))
+    if tasks.days.isEmpty {
+      try notices.write(fired)
+      fired = []
+    } else {
       // Of an older day nothing changes any more.
       let today = state.knownAt?.shanghaiDay
       let seen = try examine(
