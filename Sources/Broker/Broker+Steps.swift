@@ -73,8 +73,12 @@ extension Broker {
     next.clock = BrokerState.Clock(now: now, isConfirmed: isClockConfirmed)
     next.clock.isDayUncertain =
       !isClockConfirmed && BrokerState.day(at: now, calendar: calendar) != next.day
+    var appliedOn: TradingDay?
     if next.dueDay(calendar: calendar) != nil {
       try readCalendar(session)
+      // What the day still had comes before its end.
+      appliedOn = next.day
+      apply(changes, to: &next)
       next.beginDay(calendar: calendar)
     }
     try next.addAccounts(Set(commands.map(\.accountID)), from: session.table)
@@ -84,7 +88,7 @@ extension Broker {
       let result = next.execute(command) { rows[$0] }
       next.step.finish(command, result)
     }
-    apply(changes, to: &next)
+    if appliedOn != next.day { apply(changes, to: &next) }
     // Rows that are known to be there come before what time brings.
     if behindSince == nil { next.advance() }
     next.writePlaces()

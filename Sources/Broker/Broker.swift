@@ -153,7 +153,12 @@ package final class Broker {
     do throws(AppStoreError) {
       try beat()
       guard needsClock else { return }
-      if !clock.isConfirmed || clock.isOld(at: counter) { try readClock(session) }
+      // Rows may wait that came while this machine stood still.
+      if clock.isOld(at: counter) {
+        _ = try look()
+        return
+      }
+      if !clock.isConfirmed { try readClock(session) }
       try run([], changes: .timeAlone)
       _ = try follow()
     } catch {
@@ -254,11 +259,13 @@ package final class Broker {
     _ session: Session, isNeeded: Bool
   ) throws(AppStoreError) -> WatchedChanges? {
     guard let state else { return nil }
+    let since = behindSince
+    behindSince = nil
     options.mailbox?.want(!watched.isEmpty)
     if watched.isEmpty, !isNeeded { return nil }
     let seq = state.feed.sequence
     let changes: WatchedChanges
-    if let found = try readMailbox(session, after: seq) {
+    if let found = try readMailbox(session, after: seq, behindSince: since) {
       guard let newest = found.changes else { return nil }
       changes = newest
     } else {
@@ -272,21 +279,19 @@ package final class Broker {
     return changes
   }
 
-  /// What the process's own feed has; nil: the database is to be read.
+  /// What the process's own feed has; nil: the database is to be read, as before a day ends.
   private func readMailbox(
-    _ session: Session, after seq: Int64
+    _ session: Session, after seq: Int64, behindSince since: Int64?
   ) throws(AppStoreError) -> (changes: WatchedChanges?, isBehind: Bool)? {
     guard let mailbox = options.mailbox, !watched.isEmpty else { return nil }
     let position = try AppStoreError.ofStore { () throws(StoreError) in
       try session.reader.watchedPosition()
     }
-    let since = behindSince
-    behindSince = nil
     guard let found = mailbox.changes(of: watched, after: seq, at: position) else { return nil }
     if found.isBehind {
       // Time stands still meanwhile, so that progress does not put the end off.
       let since = since ?? counter
-      if counter - since >= Self.behindMicrosecondsMax { return nil }
+      if isDayOver || counter - since >= Self.behindMicrosecondsMax { return nil }
       behindSince = since
     }
     return found
@@ -295,9 +300,10 @@ package final class Broker {
   /// Whether time alone may bring something.
   private var needsClock: Bool {
     guard let state else { return false }
-    return state.step.day != nil || !state.purchases.isEmpty || state.openCount > 0
-      || BrokerState.day(at: now, calendar: calendar) != state.day
+    return state.step.day != nil || !state.purchases.isEmpty || state.openCount > 0 || isDayOver
   }
+
+  private var isDayOver: Bool { BrokerState.day(at: now, calendar: calendar) != state?.day }
 
   /// Hints of the feed are wanted only while they matter.
   /// - Returns: whether they come from now on, so that what came before was not hinted at.
