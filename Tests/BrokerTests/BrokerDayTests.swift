@@ -83,6 +83,25 @@ import Testing
     #expect(try exchange.findings() == [])
   }
 
+  /// Else what has left since then, too little to be stored, were left out for good.
+  @Test func `a broker that takes over stores what stands before an order with its next row`()
+    async throws
+  {
+    let exchange = try await PaperExchange()
+    try await sealed(exchange, Self.morning, 1_000, queue: 5_000)
+    try exchange.deposit(100_000)
+    try exchange.order(.buy, 1_000, at: 1100)
+    let progress = "select body from candled_app.order_progress"
+    for (step, stored) in [(1_000, 5_000), (2_000, 4_000), (2_100, 4_000)].enumerated() {
+      try await sealed(exchange, Self.morning + step * 3 + 3, Int64(stored.0), queue: 5_000)
+      let shown = try exchange.database.value(progress)
+      #expect(shown?.hasSuffix(" ahead=\(stored.1)") == true, "\(shown ?? "")")
+    }
+    exchange.kill()
+    try await sealed(exchange, Self.morning + 12, 2_200, queue: 5_000)
+    #expect(try exchange.database.value(progress) == "possible=1000 ahead=3800")
+  }
+
   @Test func `a queue purchase is ordered at limit-up, waits in the queue and is filled`()
     async throws
   {

@@ -131,6 +131,30 @@ import Testing
     #expect(held.holdings.map(\.gainedToday) == [.zero, ExactDecimal(100)])
   }
 
+  @Test("what a day opened with that is over is not valued at the prices of the next")
+  func newerPrices() throws {
+    let (day, symbol) = (StoreSamples.day, StoreSamples.symbol(0))
+    var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: 34_500)
+    quote.last = Self.price
+    var state = MarketState(epoch: 1, seq: 1, stocks: [EncodedStock(quote)])
+    state.directory = InstrumentDirectory().updated(with: [
+      try InstrumentDirectoryTests.record(1, "\(symbol)", name: nil)
+    ])
+    func revalued(openedOn opened: TradingDay) -> AccountHoldings? {
+      let account = PaperAccount(
+        id: 1, name: "a", market: .mainland, currency: "CNY", createdAt: StoreSamples.start,
+        available: .zero, frozen: .zero)
+      let price = HoldingPrice(
+        day: day, last: nil, previousClose: nil, yesterdayClose: nil, isStale: false)
+      return AccountHoldings(
+        account: account, books: [:], records: [],
+        opening: AccountOpening(day: opened, balances: [], booked: []), prices: [symbol: price]
+      ).revalued(in: state)
+    }
+    #expect(revalued(openedOn: day)?.prices[symbol]?.last == Self.price)
+    #expect(revalued(openedOn: day.advanced(by: -1)) == nil)
+  }
+
   @Test("an account's cash, holdings and equity are of one moment")
   func oneMoment() async throws {
     let fixture = try await TradingFixture()

@@ -62,6 +62,27 @@ import Testing
     #expect(attempts.withLock { $0 } >= 11)
   }
 
+  @Test func `a longest pause of nothing is one`() async throws {
+    let (listener, port) = try LoopbackListener.open()
+    let session = FollowSession(
+      url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0, epoch: nil,
+      pollSeconds: 5, retryMillisecondsMax: 0
+    ) { _ in }
+    let attempts = Locked(0)
+    try DetachedThread.start(name: "refusing") {
+      LoopbackListener.serve(listener) { _ in
+        let count = attempts.withLock { count in
+          count += 1
+          return count
+        }
+        if count == 3 { session.interrupt.signal() }
+      }
+    }
+    _ = await session.next()
+    shutdown(listener, Int32(SHUT_RDWR))
+    #expect(attempts.withLock { $0 } >= 3)
+  }
+
   @Test func `a change carries the rows it was made of`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
