@@ -47,11 +47,12 @@ extension TradingCalendar {
     guard let first = days.first, let last = days.last else { return declaration }
     let listed = Set(days)
     declaration.contradicted = observed.filter { day, trades in
-      first <= day && day <= last && trades != listed.contains(day)
+      // A day that is not over is closed until a row of it comes.
+      first <= day && day <= last && trades != listed.contains(day) && (trades || day < today)
     }.keys.sorted()
-    let end = min(last, lastDay)
-    if today <= end {
-      declaration.changed = (max(first, today)...end).filter { day in
+    let (start, end) = (max(first, today), min(last, lastDay))
+    if start <= end {
+      declaration.changed = (start...end).filter { day in
         observed[day] == nil && exchangeDeclaration(of: day).trades != listed.contains(day)
       }
     }

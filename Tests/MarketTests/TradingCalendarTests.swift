@@ -104,6 +104,12 @@ import Testing
     #expect(try extended.status(of: day("1992-05-04")) == .trading)
   }
 
+  @Test func `a list of nothing but days behind the last one known extends it`() throws {
+    let (extended, declaration) = try declared(
+      daysThrough2027().filter { $0.description > "2027" })
+    #expect(try declaration == DayDeclaration() && extended.lastDay == day("2027-12-31"))
+  }
+
   @Test func `half a year is half a year, and behind it weekdays are supposed`() throws {
     let half = try daysThrough2027().filter { $0.description < "2027-07-01" }
     let (extended, _) = try declared(half)
@@ -154,6 +160,9 @@ import Testing
     }
     #expect(news == [true, true, false])
     let days = try daysThrough2027().filter { $0 != opened }
+    // The closed day may yet trade.
+    var early = calendar
+    #expect(early.declare(days, on: closed).contradicted == [opened])
     let declaration = calendar.declare(days, on: try day("2027-01-11"))
     #expect(declaration.contradicted == [closed, opened] && declaration.changed.isEmpty)
     #expect(calendar.reading(of: closed) == CalendarReading(trades: false, grade: .observed))
