@@ -40,6 +40,9 @@ package enum DayFile {
       let status = ["closed": false, "trading": true][words[1]]
       if day == nil { expect("expected a date such as 2027-02-08", in: fields[0]) }
       if status == nil { expect("expected closed or trading", in: fields[1]) }
+      if day?.isWeekend == true, status == true {
+        expect("expected a weekday: the exchanges never trade on a weekend", in: fields[0])
+      }
       if words[2].isEmpty { expect("expected who announced it", in: fields[2]) }
       if announcedOn == nil { expect("expected a date such as 2027-01-20", in: fields[3]) }
       guard let day, let status, let announcedOn else { continue }

@@ -64,7 +64,8 @@ import Testing
     let error = #expect(throws: ConfigurationError.self) {
       try DayFile.parse(
         "2027-02-30,shut,,soon\n2027-02-08,closed\n2027-02-09,closed,a,2027-01-20\n"
-          + "2027-02-09,trading,a,2027-01-20", origin: "days")
+          + "2027-02-09,trading,a,2027-01-20\n2027-02-20,closed,a,2027-01-20\n"
+          + "2027-02-21,trading,a,2027-01-20", origin: "days")
     }
     #expect(
       error?.problems.map(\.description) == [
@@ -74,6 +75,7 @@ import Testing
         "days:1: announced_on: expected a date such as 2027-01-20",
         "days:2: expected day,status,source,announced_on, found 2 fields",
         "days:4: day: 2027-02-09 is already on line 3",
+        "days:6: day: expected a weekday: the exchanges never trade on a weekend",
       ])
   }
 
