@@ -25,7 +25,7 @@ enum DayFinding: Sendable, Hashable {
   case standsStill(since: Timestamp)
   case moves(since: Timestamp)
 
-  var level: Logger.Level {
+  fileprivate var level: Logger.Level {
     switch self {
     case .withdrawn, .added, .opened, .closed, .observedClosed, .moves: .notice
     case .unproven, .stale, .standsStill: .warning
@@ -33,7 +33,7 @@ enum DayFinding: Sendable, Hashable {
     }
   }
 
-  var sentence: String {
+  fileprivate var sentence: String {
     switch self {
     case .withdrawn(let day, let exchange):
       "the trading calendar of \(exchange.title) withdrew \(day): it is closed then"
@@ -57,6 +57,12 @@ enum DayFinding: Sendable, Hashable {
       "the exchange stands still: no source has a row newer than \(since)"
     case .moves(let since): "the exchange moves again, it stood still since \(since)"
     }
+  }
+}
+
+extension [DayFinding] {
+  func log(to log: Logger) {
+    for finding in self { log.log(level: finding.level, "\(finding.sentence)") }
   }
 }
 

@@ -119,7 +119,7 @@ extension Engine {
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
       pipeline.pending.counters = counters
-      pipeline.configure(parts.workers.configuration)
+      pipeline.configure(parts.workers.configuration).log(to: parts.log)
       try beginCatchUp()
       saved()
     case .success(let stored):

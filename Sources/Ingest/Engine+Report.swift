@@ -134,7 +134,7 @@ extension Engine {
       log.warning("\(dispute.kind.sentence)", metadata: metadata)
     }
     if isReplayed { return }
-    for finding in digest.days { log.log(level: finding.level, "\(finding.sentence)") }
+    digest.days.log(to: log)
     for dropped in digest.dropped where loggedDrops.isNew(dropped.member.rawValue) {
       log.warning(
         "a member of a row has a new form and is left out, the row stands",

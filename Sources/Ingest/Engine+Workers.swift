@@ -270,7 +270,7 @@ extension Engine {
     workers.toReopen.formUnion(renewed.namesChanged(from: parts.workers))
     parts.workers = renewed
     let declared = pipeline.calendar.overrides
-    pipeline.configure(update.workers)
+    pipeline.configure(update.workers).log(to: parts.log)
     if pipeline.calendar.overrides != declared {
       notifyWorkers(.found(.calendar(pipeline.calendar)))
     }

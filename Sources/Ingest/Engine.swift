@@ -48,7 +48,7 @@ package actor Engine {
   ) {
     self.parts = parts
     self.pipeline = pipeline
-    self.pipeline.configure(parts.workers.configuration)
+    self.pipeline.configure(parts.workers.configuration).log(to: parts.log)
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     time = EngineTime(parts.clock)

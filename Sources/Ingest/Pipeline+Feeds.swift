@@ -116,13 +116,18 @@ extension Pipeline {
     if declaration.isRefused { return onlyNew([.calendarRefused(.shanghai)]) }
     know(longer)
     pending.commit.reference.sessions += declaration.changed.map(session(on:))
-    let contradicted = onlyNew(declaration.contradicted.map { .contradicted($0) })
-    for case .contradicted(let day) in contradicted {
-      pending.contradict(day, of: stages[0].source, by: calendar)
-    }
     return declaration.changed.map { day in
       longer.isTradingDay(day) == true ? .added(day) : .withdrawn(day, of: .shanghai)
-    } + contradicted
+    } + contradict(declaration.contradicted)
+  }
+
+  /// Stores that days are declared otherwise than they were observed.
+  mutating func contradict(_ days: [TradingDay]) -> [DayFinding] {
+    let findings = onlyNew(days.map { .contradicted($0) })
+    for case .contradicted(let day) in findings {
+      pending.contradict(day, of: stages[0].source, by: calendar)
+    }
+    return findings
   }
 
   /// What a file says, it says with each request.

@@ -83,7 +83,8 @@ package struct Pipeline {
   }
 
   /// Takes up what rows depend on beside the journal.
-  mutating func configure(_ configuration: WorkerConfiguration) {
+  /// - Returns: what of it contradicts what was observed.
+  mutating func configure(_ configuration: WorkerConfiguration) -> [DayFinding] {
     calendar.overrides = configuration.declaredDays
     for place in stages.indices {
       let series = stages[place].source
@@ -91,6 +92,12 @@ package struct Pipeline {
         $0.source.instruments == series
       }
     }
+    let today = knownAt.shanghaiDay
+    let contradicted = configuration.declaredDays.filter { day, trades in
+      calendar.reading(of: day) == CalendarReading(trades: !trades, grade: .observed)
+        && (!trades || day < today)
+    }
+    return contradict(contradicted.keys.sorted())
   }
 
   /// The latest snapshot and the forming candle of an instrument, for a view.

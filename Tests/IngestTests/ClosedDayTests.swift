@@ -153,6 +153,19 @@ import Testing
     #expect(run.lines?.count("contradicts what was observed on 2026-07-06") == 1)
   }
 
+  @Test func `what is declared against a day that was observed is reported once`() throws {
+    var pipeline = Pipeline()
+    let opened = try #require(TradingDay("2026-09-25"))
+    let open = opened.advanced(by: 3)
+    for day in [opened, open] { _ = pipeline.calendar.observe(day, trades: true) }
+    var configuration = WorkerConfiguration()
+    configuration.declaredDays = [opened: false, open: true, open.advanced(by: 1): false]
+    #expect(pipeline.configure(configuration) == [.contradicted(opened)])
+    #expect(pipeline.configure(configuration).isEmpty)
+    #expect(pipeline.takeCommit()?.reference.contradictions.map(\.day) == [opened])
+    #expect(pipeline.calendar.isTradingDay(opened) == true)
+  }
+
   @Test func `a session of New York that is withdrawn is closed, also once it is over`() throws {
     let days = ["2025-01-07", "2025-01-08", "2025-01-09", "2025-01-10"]
     var pipeline = Pipeline()
