@@ -1,3 +1,4 @@
+import Candles
 import Commits
 import ExchangeSimulator
 import Feeds
