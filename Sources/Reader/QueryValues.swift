@@ -124,6 +124,9 @@ package enum PriceAdjustment: Sendable, Hashable {
   /// Forward, for splits alone; volumes follow.
   case split
 
+  /// Whether the newest prices stand, so that those of a day that is not over do.
+  package var isOfNewest: Bool { [.raw, .qfq(standsOn: nil), .split].contains(self) }
+
   /// `raw`, `qfq`, `qfq:2025-06-30`, `hfq`, `split`.
   package var text: String {
     switch self {

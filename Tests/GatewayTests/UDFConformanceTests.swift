@@ -245,6 +245,7 @@ import Testing
       "symbols?symbol=nothing", "symbols", "history?symbol=sh600000&resolution=7&from=0&to=1",
       "history?symbol=nothing&resolution=1&from=0&to=1", "quotes", "nothing",
       "marks?symbol=sh600000&resolution=1&from=x&to=1", "symbol_info?group=shanghai",
+      "history?symbol=sh600000&resolution=1&from=0&to=1&adjust=split",
     ]
     for path in paths {
       let answer = try await feed.object(path)
@@ -254,15 +255,22 @@ import Testing
     }
   }
 
-  @Test("numbers are the database's digits")
-  func digits() async throws {
+  @Test("numbers are the database's digits, adjusted ones, too", arguments: ["raw", "hfq"])
+  func digits(_ adjust: String) async throws {
     let gateway = try await WholeGateway()
+    try gateway.served.database.execute(
+      """
+      insert into candled.adjustment_factor (instrument_id, kind, from_day, factor, known_from)
+      select id, 2, '1900-01-01', 2, now()
+      from candled.instrument
+      where symbol = 'sh600001'
+      """)
     let reply = try await gateway.ask(
-      "/udf/history?symbol=sh600001&resolution=1&from=0&to=1900000000&countback=1")
+      "/udf/history?symbol=sh600001&resolution=1&from=0&to=1900000000&countback=1&adjust=\(adjust)")
     let stored = try gateway.served.database.execute(
       """
       select open::text, high::text, low::text, close::text, volume::text
-      from candled.candles('sh600001', '1m', newest => 1)
+      from candled.candles('sh600001', '1m', newest => 1, adjust => '\(adjust)')
       """)[0]
     let shown = zip(["o", "h", "l", "c", "v"], stored).map { "\"\($0)\":[\($1 ?? "")]" }
     for column in shown { #expect(reply.body.contains(column), "\(reply.body)") }

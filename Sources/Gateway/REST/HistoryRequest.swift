@@ -95,7 +95,6 @@ struct HistoryRequest: Sendable {
   /// The series whose candle that is not over belongs to it; nil for prices of another day, or as
   /// they were known.
   var formingSeries: Int32? {
-    let isOfToday = [.raw, .qfq(standsOn: nil), .split].contains(query.adjust)
-    return query.asOf == nil && isOfToday ? series.id : nil
+    query.asOf == nil && query.adjust.isOfNewest ? series.id : nil
   }
 }

@@ -51,6 +51,7 @@ struct UDFBars: Sendable {
   let state: MarketState
   let series: SeriesRecord
   let resolution: UDFResolution
+  var adjust = PriceAdjustment.raw
 
   struct Bar: Sendable {
     let seconds: Int64
@@ -89,13 +90,14 @@ struct UDFBars: Sendable {
   ) throws(StoreError) -> [Bar] {
     var query = CandleQuery(series.symbol, timeframe: resolution.timeframe)
     query.source = series.sourceName
+    query.adjust = adjust
     // A week of `from` can have opened on a holiday before it.
     let slackSeconds: Int64 = resolution.isOfMinutes ? 0 : 31 * 86_400
     query.from = from.map { resolution.moment(of: $0 - slackSeconds, in: series.zone) }
     query.to = resolution.moment(of: to, in: series.zone)
     // The last may begin with a holiday before `to`, and with a trading day behind it.
     query.newest = Int32(newest + (resolution.isOfMinutes ? 0 : 1))
-    let candles = try reader.page(query, forming: series.id).candles
+    let candles = try reader.page(query, forming: adjust.isOfNewest ? series.id : nil).candles
     let bars = candles.compactMap { candle -> Bar? in
       guard let open = candle.open, let high = candle.high, let low = candle.low,
         let close = candle.close

@@ -12,7 +12,10 @@ extension UDFRoutes {
         parameters: Self.range + [
           Parameter(
             "countback", .integer(1...Int64(UDFBars.countMax)),
-            summary: "So many before to, whatever from is.", example: "300")
+            summary: "So many before to, whatever from is.", example: "300"),
+          Parameter(
+            "adjust", .matching(.adjustment), summary: "Which prices: raw if absent.",
+            example: "qfq"),
         ] + Self.ignored, answer: UDFShapes.history,
         problems: [.notFound, .conflict, .serviceUnavailable], door: Self.door, handler: history
       ).costing(2, besides: UDFBars.cost),
@@ -63,8 +66,10 @@ extension UDFRoutes {
     guard let resolution = UDFResolution(arguments["resolution"] ?? ""),
       let from = arguments.integer("from"), let to = arguments.integer("to")
     else { throw .notFound }
+    let adjust = arguments["adjust"].flatMap { PriceAdjustment(text: $0) } ?? .raw
     return Asked(
-      bars: UDFBars(state: state, series: series, resolution: resolution), from: from, to: to)
+      bars: UDFBars(state: state, series: series, resolution: resolution, adjust: adjust),
+      from: from, to: to)
   }
 
   // MARK: Bars
