@@ -152,7 +152,7 @@ extension AdjustmentFactor {
   }
 }
 
-extension Optional<ExactDecimal> {
+extension ExactDecimal? {
   fileprivate mutating func multiply(by factor: ExactDecimal?) {
     guard let known = self, let factor else {
       self = nil

@@ -153,7 +153,8 @@ private struct Reading {
 
   func distance(to price: ExactDecimal) -> ExactDecimal {
     guard let distance = try? expected - price else { return ExactDecimal(.max) }
-    return distance.isNegative ? ExactDecimal(units: -distance.units, scale: distance.scale)
+    return distance.isNegative
+      ? ExactDecimal(units: -distance.units, scale: distance.scale)
       : distance
   }
 }

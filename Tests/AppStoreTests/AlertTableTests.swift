@@ -247,17 +247,7 @@ import Testing
     sweep.quotes[0].quote.last = ExactDecimal(units: 12_000, scale: 3)
     sweep.quotes[0].forming = nil
     sweep.candles[0].flags = []
-    for (number, close) in [(0, Int64(10)), (1, 20)] {
-      var day = samples.candle(0, minute: 1)
-      day.timeframe = .day1
-      day.flags = []
-      day.tradingDay = StoreSamples.day.advanced(by: number - 2)
-      day.openedAt = Timestamp(day: day.tradingDay, secondOfDay: 0)
-      day.closedAt = Timestamp(day: day.tradingDay, secondOfDay: 54_000)
-      (day.open, day.high, day.low) = (ExactDecimal(close), ExactDecimal(25), ExactDecimal(5))
-      day.close = ExactDecimal(close)
-      sweep.candles.append(day)
-    }
+    sweep.candles += Self.twoDays(&samples)
     sweep.gaps = [
       Gap(
         symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day, from: StoreSamples.start,
@@ -289,6 +279,34 @@ import Testing
     let stalls = try evidence.stalls(of: ["sina"], since: Timestamp(microseconds: 0))
     #expect(stalls.map(\.source) == ["sina"] && stalls.map(\.day) == [StoreSamples.day])
     #expect(try evidence.stalls(of: ["sina"], since: sweep.knownAt).isEmpty)
+  }
+
+  /// The closes 10 and 20 of the days before the sample's.
+  private static func twoDays(_ samples: inout StoreSamples) -> [Candle] {
+    [(2, Int64(10)), (1, 20)].map { back, close in
+      var day = samples.candle(0, minute: 1)
+      day.timeframe = .day1
+      day.flags = []
+      day.tradingDay = StoreSamples.day.advanced(by: -back)
+      day.openedAt = Timestamp(day: day.tradingDay, secondOfDay: 0)
+      day.closedAt = Timestamp(day: day.tradingDay, secondOfDay: 54_000)
+      (day.open, day.high, day.low) = (ExactDecimal(close), ExactDecimal(25), ExactDecimal(5))
+      day.close = ExactDecimal(close)
+      return day
+    }
+  }
+
+  @Test func `the reference price of a past day is the exchange's, else what factors make of it`()
+    async throws
+  {
+    var samples = StoreSamples(seed: 4)
+    var sweep = samples.minute(3, position: 1, instruments: 1)
+    sweep.candles += Self.twoDays(&samples)
+    try await commit(sweep)
+    let evidence = AlertEvidenceTable(connection)
+    let id = Int32(try database.store.value("select id from candled.instrument") ?? "") ?? 0
+    let wanted = [id: StoreSamples.day.advanced(by: -2)]
+    #expect(try evidence.days(of: wanted).last?.reading.previousClose == ExactDecimal(10))
     // As the reference price of a day on which the shares were split in two.
     try database.store.execute(
       """

@@ -29,7 +29,8 @@ import Testing
     let numbers = [step.total, step.split].map {
       $0?.rounded(places: 6).normalized.description ?? "-"
     }
-    let words = [step.basis.rawValue, step.verdict.rawValue] + [step.exception?.rawValue].compactMap(\.self)
+    let words =
+      [step.basis.rawValue, step.verdict.rawValue] + [step.exception?.rawValue].compactMap(\.self)
     return (numbers + words).joined(separator: " ")
   }
 
@@ -75,10 +76,11 @@ import Testing
     #expect(try text(judged(nil, "9.94", "9.89", seen: false)) == "nothing")
   }
 
-  @Test(arguments: [
-    ("12.01", nil, true, "unrecorded"), (nil, "8.39", false, "first_day"),
-    ("12.01", "8.39", false, "close_unseen"),
-  ] as [(String?, String?, Bool, String)])
+  @Test(
+    arguments: [
+      ("12.01", nil, true, "unrecorded"), (nil, "8.39", false, "first_day"),
+      ("12.01", "8.39", false, "close_unseen"),
+    ] as [(String?, String?, Bool, String)])
   func `what cannot be tested is served as it is filed, with the reason`(
     _ close: String?, _ previousClose: String?, _ seen: Bool, _ reason: String
   ) throws {

@@ -3,8 +3,8 @@
 ///     var sh600000qfq={"total":2,"data":[{"d":"2026-07-16","f":"1.0"},…]}⏎/* … */
 ///
 /// A fund's rows have two members more: `u`, the cash paid a unit so far, and `s`, the product of
-/// its splits; their `f` is 1 whatever was paid. Which of two different rows of a day comes first is
-/// not known, and so neither is read.
+/// its splits; their `f` is 1 whatever was paid. Which of two different rows of a day comes first
+/// is not known, and so neither is read.
 ///
 /// Read as data and never run. A factor that is wrong spoils every price before it, so here nothing
 /// is mended or left out: the variable must have the requested name, the number of rows must equal
