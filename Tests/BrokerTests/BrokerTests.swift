@@ -210,7 +210,6 @@ import Testing
   {
     let exchange = try await open()
     let next = try #require(TradingCalendar.shanghai.next(after: PaperExchange.day))
-    let symbol = try #require(Symbol("sz000001"))
     func row(_ second: Int, _ volume: Int64, corrects: Bool = false) async throws {
       try await exchange.row(
         Row(
