@@ -36,6 +36,8 @@ struct DayWatch: Sendable {
   struct Stamp: Sendable, Hashable {
     var at: Timestamp
     var receivedAt: Timestamp
+    /// Microseconds from one to the other; none where a standstill may have begun before.
+    var lag: Int64 = 0
   }
 
   private struct Account: Sendable {
@@ -90,8 +92,7 @@ struct DayWatch: Sendable {
     guard case .standingStill(let since) = state, day == hours.clock.day(at: receivedAt) else {
       return nil
     }
-    let elapsed = receivedAt.microseconds(since: since.receivedAt)
-    return Timestamp(microseconds: since.at.microseconds + elapsed)
+    return Timestamp(microseconds: receivedAt.microseconds - since.lag)
       .adding(seconds: -Self.arrivalSeconds)
   }
 
@@ -101,9 +102,15 @@ struct DayWatch: Sendable {
     let known = accounts[response.source]?.newest
     accounts[response.source] = Account(
       newest: max(known ?? response.newest, response.newest), receivedAt: response.receivedAt)
-    if (known ?? newest?.at).map({ $0 < response.newest }) ?? true {
-      newest = Stamp(
-        at: max(newest?.at ?? response.newest, response.newest), receivedAt: response.receivedAt)
+    if let before = newest {
+      if known ?? before.at < response.newest {
+        let at = max(before.at, response.newest)
+        newest = Stamp(
+          at: at, receivedAt: response.receivedAt,
+          lag: response.receivedAt.microseconds(since: at))
+      }
+    } else {
+      newest = Stamp(at: response.newest, receivedAt: response.receivedAt)
     }
     if response.isOfToday, !isOpen(today) {
       state = .open

@@ -97,8 +97,7 @@ extension Source {
     #expect(hear(.live, at: moment(10, 10, 9), old: 11).isEmpty)
     #expect(hear(.live, at: moment(10, 10, 12), old: 14).isEmpty)
     #expect(hear(.other, at: moment(10, 10, 13), old: 15) == [.standsStill(since: stamp)])
-    // As far as the clock of the sources has gone on, which was two seconds behind.
-    #expect(watch.provenThrough(moment(10, 20)) == moment(10, 19, 52))
+    #expect(watch.provenThrough(moment(10, 20)) == moment(10, 19, 54))
     #expect(hear(.live, at: moment(10, 20), old: 602).isEmpty)
     #expect(hear(.other, at: moment(10, 20, 2), old: 1) == [.moves(since: stamp)])
     #expect(watch.provenThrough(moment(10, 21)) == nil)
@@ -116,6 +115,16 @@ extension Source {
     #expect(hear(.live, at: moment(10, 2, 20), old: lag + 23).isEmpty)
     #expect(hear(.other, at: moment(10, 2, 20), old: lag + 23) == [.standsStill(since: stamp)])
     #expect(watch.provenThrough(moment(10, 3)) == moment(10, 2, 54).adding(seconds: -lag))
+  }
+
+  @Test mutating func `a standstill that began before the start is found, and as long`() {
+    let stamp = moment(9, 59, 58)
+    for (second, age) in [(0, 3_602), (12, 3_614)] as [(Int, Int64)] {
+      #expect(hear(.live, at: moment(11, 0, second), old: age).count < 2)
+      let findings = hear(.other, at: moment(11, 0, second), old: age)
+      #expect(findings == (second == 12 ? [.standsStill(since: stamp)] : []))
+    }
+    #expect(watch.provenThrough(moment(11, 1)) == moment(11, 0, 54))
   }
 
   @Test mutating func `a source that moves behind another is no standstill`() {
