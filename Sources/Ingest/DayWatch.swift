@@ -138,8 +138,10 @@ struct DayWatch: Sendable {
   private mutating func keptDate(of response: Response, on today: TradingDay) -> [DayFinding] {
     let second = hours.clock.second(of: response.receivedAt, on: today)
     guard second >= hours.opens + Self.openingSeconds else { return [] }
-    let opening = hours.moment(on: today, secondOfDay: hours.opens)
-    let heard = accounts.values.filter { $0.receivedAt >= opening }
+    // What closed a day in the morning is seen again behind its close.
+    let isClosed = dateKept(on: today) != nil
+    let since = hours.moment(on: today, secondOfDay: isClosed ? hours.closes : hours.opens)
+    let heard = accounts.values.filter { $0.receivedAt >= since }
     switch state {
     case .open, .standingStill:
       guard staleSources.insert(response.source).inserted else { return [] }

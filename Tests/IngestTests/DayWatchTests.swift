@@ -60,9 +60,14 @@ extension Source {
     watch.sourcesConfigured = 2
     _ = hear(.live, at: moment(9, 20))
     #expect(hear(.live, at: moment(10, 0)) == [Self.closed])
+    // An answer of the morning says nothing of the afternoon.
+    _ = hear(.other, at: moment(10, 1))
     #expect(hear(.live, at: moment(15, 10)).isEmpty)
+    let evening = watch
     let tuesday = moment(9, 0).adding(seconds: 86_400)
     #expect(hear(.live, at: tuesday) == [.unproven(Self.monday)])
+    watch = evening
+    #expect(hear(.other, at: moment(15, 11)) == [.observedClosed(Self.monday)])
   }
 
   @Test mutating func `the first rows of today open the day, and an old source is stale`() {
