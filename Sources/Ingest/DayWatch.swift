@@ -154,7 +154,7 @@ struct DayWatch: Sendable {
       return [.closed(today, keeps: keeps)]
     case .closed:
       guard second >= hours.closes + Self.closingSeconds, !isConfirmed,
-        heard.count > 1 || sourcesConfigured == 1
+        heard.count >= min(sourcesConfigured, 2)
       else { return [] }
       isConfirmed = true
       return [.observedClosed(today)]

@@ -100,6 +100,19 @@ import Testing
     }
   }
 
+  @Test func `one source of two does not confirm that a day is closed`() async throws {
+    try await Second.registered {
+      let day = -3_660..<21_600
+      let run = try run(
+        [
+          FailoverRun.outage(.live, day, .still), FailoverRun.outage(Second.source, day, .silent),
+        ], to: FailoverRun.ten + 19_200)
+      #expect(try await run.engine(MemorySink()).run().isNone)
+      #expect(run.lines.count("the exchanges are closed on 2026-07-06") == 1)
+      #expect(run.lines.count("the exchanges were closed on 2026-07-06") == 0)
+    }
+  }
+
   @Test func `where the exchange stands still no source is left, and its minutes are untraded`()
     async throws
   {
