@@ -24,10 +24,13 @@ package struct FactorChain: Sendable {
   package func served(
     _ files: [AdjustmentFactor.Kind: [AdjustmentFactor]]
   ) -> [ServedFactor] {
-    var kinds = AdjustmentFactor.Kind.allCases.filter { files[$0]?.isEmpty == false }
-    // Days that no file explains yet are kept for the one that will.
-    if kinds.isEmpty { kinds = [.hfq] }
-    let chains = kinds.map { ($0, links(files[$0] ?? [])) }
+    let kinds = AdjustmentFactor.Kind.allCases.filter { files[$0]?.isEmpty == false }
+    var chains = kinds.map { ($0, links(files[$0] ?? [])) }
+    // Prices of two days are compared by hfq, and days that no file explains yet are kept in it for
+    // the one that will.
+    if !kinds.contains(.hfq) {
+      chains.append((.hfq, chains.first?.1.map(\.unfiled) ?? links([])))
+    }
     return chains.flatMap { totals($0, of: $1) } + splits(chains[0].1)
   }
 
@@ -48,6 +51,9 @@ package struct FactorChain: Sendable {
       guard step.total != filedStep else { return ExactDecimal(1) }
       return try? step.total?.divided(by: filedStep, scale: FactorStep.places)
     }
+
+    /// For the kind that has no file: what the steps alone make of 1.
+    var unfiled: Link { Link(day: day, factor: ExactDecimal(1), step: step) }
   }
 
   private func links(_ file: [AdjustmentFactor]) -> [Link] {

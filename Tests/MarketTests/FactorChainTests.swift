@@ -124,6 +124,7 @@ import Testing
     for kind in isMissing ? [] : AdjustmentFactor.Kind.allCases {
       files[kind] = try world.file(kind, isInverse: isInverse)
     }
+    if Int.random(in: 0..<4, using: &world.random) == 0 { files[.hfq] = nil }
     let chain = FactorChain(ofFund: world.isFund, tick: world.tick, evidence: world.evidence)
     let served = chain.served(files)
     if isMissing {
