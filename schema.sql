@@ -2834,7 +2834,11 @@ begin
     return;
   end if;
   if factor_kind is not null
-    and not exists (select from known_factors(series, factor_kind, candles.as_of))
+    and not exists (
+      select
+      from known_factors(series, factor_kind, candles.as_of) k
+      where factor_kind < 3
+        or k.from_day < candles.to_ts at time zone (market_of(series)).zone)
   then
     perform argument_error(
       'adjust', candles.adjust, format('raw, for no factors of %s are known', candles.symbol));
@@ -3230,7 +3234,11 @@ begin
     where i.source = any (places)
       and (
         factor_kind is null
-        or exists (select from known_factors(i.id, factor_kind, market_candles.as_of)));
+        or exists (
+          select
+          from known_factors(i.id, factor_kind, market_candles.as_of) k
+          where factor_kind < 3
+            or k.from_day < market_candles.to_ts at time zone (market_of(i.id)).zone));
 end
 $function$;
 comment on function market_candles is

@@ -118,6 +118,16 @@ import Testing
     #expect(try split[0].volume == raw[1].volume * ExactDecimal(2))
     #expect(split.dropFirst().map(\.volume) == raw.dropFirst().map(\.volume))
     #expect(split.map(\.turnover) == raw.map(\.turnover))
+    // A window that ends before is refused; of a market such series are left out.
+    let window = "'1d', to_ts => '2026-06-30 00:00+08', adjust => 'split'"
+    let refusal = #expect(throws: StoreError.self) {
+      try store.database.execute("select * from candled.candles('sh600001', \(window))")
+    }
+    #expect(refusal?.message.contains("no factors of sh600001 are known") == true)
+    #expect(
+      try store.database.execute(
+        "select symbol from candled.market_candles(timeframe => \(window))"
+      ).isEmpty)
     let named = try ["total", "qfq"].map { adjust in
       try store.database.execute(
         "select * from candled.candles('sh600001', '1d', adjust => '\(adjust)')")
