@@ -2,10 +2,11 @@
 /// that version.
 ///
 /// The new data is made beside the old and compared with it; then two renames replace the one by
-/// the other, and the old stays as `data.old` until it is discarded. Before them nothing of the
-/// old data is touched but by servers that start and stop. The folder is locked meanwhile: a daemon
-/// goes on recording into its journal, and starts the new server when the lock is free. After
-/// `kill -9` at any moment the same call goes on, or a start finds the old data, or the new.
+/// the other, and the old stays as `data.old` until it is discarded. Before them no row of the old
+/// data is touched; what protects locks is taken back, and is there again with the next start. The
+/// folder is locked meanwhile: a daemon goes on recording into its journal, and starts the new
+/// server when the lock is free. After `kill -9` at any moment the same call goes on, or a start
+/// finds the old data, or the new.
 
 import Glibc
 import Platform

@@ -1,4 +1,5 @@
 import AppStore
+import EmbeddedPostgres
 import Market
 import Postgres
 import TestSupport
