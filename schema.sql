@@ -1042,12 +1042,15 @@ create table if not exists price_range (
   highs numeric[] not null,
   low_days date[] not null,
   lows numeric[] not null,
-  traded bit(364) not null
+  traded bit(364) not null,
+  known_from date not null
 );
 comment on table price_range is
   'Highest and lowest prices of an instrument''s newest day candle and of the 363 days before it, '
   'adjusted to the newest prices. The writer keeps it with candles and factors; after changing '
   'those by hand, call keep_ranges().';
+comment on column price_range.known_from is
+  'Days before it have no known factor, and are left out.';
 
 create or replace function range_high(kept price_range, since date, before date)
 returns numeric
@@ -1099,7 +1102,7 @@ begin
   where r.instrument_id = u.id
     and u.opened_at is null;
   insert into price_range
-    (instrument_id, trading_day, high, low, high_days, highs, low_days, lows, traded)
+    (instrument_id, trading_day, high, low, high_days, highs, low_days, lows, traded, known_from)
   with changed as (
     select *
     from unnest(ids, opened_ats) u (id, opened_at)
@@ -1189,7 +1192,16 @@ begin
     coalesce(array_agg(c.high order by c.trading_day) filter (where x.is_high), '{}'),
     coalesce(array_agg(c.trading_day order by c.trading_day) filter (where x.is_low), '{}'),
     coalesce(array_agg(c.low order by c.trading_day) filter (where x.is_low), '{}'),
-    bit_or(c.traded >> (c.newest - c.trading_day))
+    bit_or(c.traded >> (c.newest - c.trading_day)),
+    -- Without a known factor: since the newest ex-day.
+    (
+      select coalesce(
+        min(k.from_day) filter (where k.factor is not null), max(k.from_day), '-infinity')
+      from adjustment_factor k
+      where k.instrument_id = c.instrument_id
+        and k.kind = 2
+        and k.known_to is null
+    )
   from compared c
   cross join lateral (
     select
@@ -1199,9 +1211,9 @@ begin
   group by c.instrument_id, c.newest
   on conflict (instrument_id) do update
   set
-    (trading_day, high, low, high_days, highs, low_days, lows, traded) = (
+    (trading_day, high, low, high_days, highs, low_days, lows, traded, known_from) = (
       excluded.trading_day, excluded.high, excluded.low, excluded.high_days, excluded.highs,
-      excluded.low_days, excluded.lows, excluded.traded);
+      excluded.low_days, excluded.lows, excluded.traded, excluded.known_from);
 end
 $function$;
 comment on function keep_ranges is
@@ -3048,14 +3060,20 @@ select
   book_volumes(q.bids) as bid_volumes, book_prices(q.asks) as ask_prices,
   book_volumes(q.asks) as ask_volumes, q.after_hours_volume, q.after_hours_turnover, q.status,
   q.trading_day, q.received_at, q.changed_seq, q.instrument_id,
-  greatest(range_high(r, d.day - 363, 'infinity'), d.high) as high_52w,
-  least(range_low(r, d.day - 363, 'infinity'), d.low) as low_52w,
-  greatest(
-    range_high(r, date_trunc('year', d.day)::date, 'infinity'),
-    case when q.trading_day >= date_trunc('year', d.day) then d.high end) as high_year,
-  least(
-    range_low(r, date_trunc('year', d.day)::date, 'infinity'),
-    case when q.trading_day >= date_trunc('year', d.day) then d.low end) as low_year,
+  case when k.weeks then greatest(range_high(r, d.day - 363, 'infinity'), d.high) end as high_52w,
+  case when k.weeks then least(range_low(r, d.day - 363, 'infinity'), d.low) end as low_52w,
+  case
+    when k.year then
+      greatest(
+        range_high(r, date_trunc('year', d.day)::date, 'infinity'),
+        case when q.trading_day >= date_trunc('year', d.day) then d.high end)
+  end as high_year,
+  case
+    when k.year then
+      least(
+        range_low(r, date_trunc('year', d.day)::date, 'infinity'),
+        case when q.trading_day >= date_trunc('year', d.day) then d.low end)
+  end as low_year,
   (
     select max(f.from_day)
     from adjustment_factor f
@@ -3079,7 +3097,12 @@ cross join lateral (
     greatest(q.trading_day, r.trading_day) as day,
     case when o.is_open then q.high end as high,
     case when o.is_open then q.low end as low
-) d;
+) d
+cross join lateral (
+  select
+    (r.known_from > d.day - 363) is not true as weeks,
+    (r.known_from > date_trunc('year', d.day)) is not true as year
+) k;
 comment on view latest is
   'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
   'first trade of the day its prices and change are null, also if the source sends the previous '
@@ -3270,14 +3293,20 @@ select
   least(
     case when r.trading_day = n.day then r.low end,
     case when q.trading_day = n.day then q.low end) as low_day,
-  greatest(range_high(r, n.since, 'infinity'), q.high) as high_52w,
-  least(range_low(r, n.since, 'infinity'), q.low) as low_52w,
-  greatest(
-    range_high(r, n.new_year, 'infinity'),
-    case when q.trading_day >= n.new_year then q.high end) as high_year,
-  least(
-    range_low(r, n.new_year, 'infinity'),
-    case when q.trading_day >= n.new_year then q.low end) as low_year,
+  case when k.weeks then greatest(range_high(r, n.since, 'infinity'), q.high) end as high_52w,
+  case when k.weeks then least(range_low(r, n.since, 'infinity'), q.low) end as low_52w,
+  case
+    when k.year then
+      greatest(
+        range_high(r, n.new_year, 'infinity'),
+        case when q.trading_day >= n.new_year then q.high end)
+  end as high_year,
+  case
+    when k.year then
+      least(
+        range_low(r, n.new_year, 'infinity'),
+        case when q.trading_day >= n.new_year then q.low end)
+  end as low_year,
   (
     coalesce(bit_count(r.traded >> (n.day - r.trading_day)), 0)
     + case when q.trading_day is null then 0 else 1 end
@@ -3300,12 +3329,17 @@ left join quote q
   and q.trading_day >= n.since
   and q.high > 0
   and not range_has(r, q.trading_day)
+cross join lateral (
+  select
+    (r.known_from > n.since) is not true as weeks,
+    (r.known_from > n.new_year) is not true as year
+) k
 where r.instrument_id is not null
   or q.instrument_id is not null;
 comment on view ranges is
   'Highest and lowest prices of each instrument, today''s included, adjusted to the newest ones: '
-  'on the newest day of all, in 52 weeks and in the calendar year to it. Days of which no factor '
-  'is known are left out.';
+  'on the newest day of all, in 52 weeks and in the calendar year to it; null for a year or weeks '
+  'with an ex-day before which no factor is known.';
 
 create or replace function movers(
   kind text default 'gainers', market text default null, day date default null,
@@ -3410,6 +3444,7 @@ begin
       from price_range r
       where extremes
         and r.trading_day <= on_day
+        and r.known_from <= on_day - 363
       union all
       select c.instrument_id, max(c.high), min(c.low)
       from candle c
@@ -4192,8 +4227,9 @@ begin
         (5, 'latest.high', 'Highest price of the day so far; null before the first trade.'),
         (6, 'latest.low', 'Lowest price of the day so far; null before the first trade.'),
         (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
-        (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; adjusted.'),
-        (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
+        (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; adjusted. '
+          'Null where no factor is known of some.'),
+        (8, 'latest.%\_year', 'Of the calendar year of that day; null also if it did not trade.'),
         (
           8, '%.limit\_%',
           'The limit of trading_day as a source stated it; null where none did, or there is none.'
@@ -4203,8 +4239,10 @@ begin
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
         (10, 'ranges.trading\_day', 'The instrument''s newest day in those 52 weeks.'),
         (11, 'ranges.%\_day', 'Of the newest day of all; null if it did not trade then.'),
-        (11, 'ranges.%\_52w', 'Of the 364 days to the newest day.'),
-        (11, 'ranges.%\_year', 'Of the calendar year of the newest day; null if it did not trade.'),
+        (11, 'ranges.%\_52w',
+          'Of the 364 days to the newest day; null where no factor is known of some.'),
+        (11, 'ranges.%\_year',
+          'Of the calendar year of the newest day; null also if it did not trade.'),
         (11, 'ranges.days', 'Days in those 52 weeks on which it traded.'),
         (
           10, '%.ex\_day',

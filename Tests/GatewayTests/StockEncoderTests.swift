@@ -10,13 +10,16 @@ import Testing
 
   /// Of a share whose last close was 10 yuan.
   private func stock(
-    name: String, listedAs listed: String, bid: ExactDecimal = .zero, ask: ExactDecimal = .zero
+    name: String, listedAs listed: String, bid: ExactDecimal = .zero, ask: ExactDecimal = .zero,
+    high: ExactDecimal = .zero, exDay: TradingDay? = nil
   ) throws -> [String: Any] {
-    let record = try InstrumentDirectoryTests.record(1, "sh600519", name: listed)
+    var record = try InstrumentDirectoryTests.record(1, "sh600519", name: listed)
+    record.yearExDay = exDay
     let directory = InstrumentDirectory().updated(with: [record])
     var quote = Quote(symbol: record.symbol, tradingDay: Self.day, secondOfDay: 34_200)
     quote.previousClose = ExactDecimal(10)
     (quote.bid, quote.ask) = (bid, ask)
+    (quote.high, quote.low) = (high, high)
     let latest = LatestQuote(
       quote: quote, source: .live, name: name, forming: nil, receivedAt: quote.at, seq: 1)
     let place = SeriesPlace(index: 0)
@@ -48,6 +51,15 @@ import Testing
     #expect(sealed["bidPrice"] as? String == "11.00" && sealed["askPrice"] is NSNull)
     let falling = try stock(name: "贵州茅台", listedAs: "贵州茅台", ask: limit)
     #expect(falling["bidPrice"] is NSNull && falling["askPrice"] as? String == "11.00")
+  }
+
+  @Test("a range over an ex-day without a known factor is not that of today")
+  func unknownYear() throws {
+    let name = "贵州茅台"
+    let high = ExactDecimal(units: 1_020, scale: 2)
+    #expect(try stock(name: name, listedAs: name, high: high)["yearHigh"] as? String == "10.20")
+    let unknown = try stock(name: name, listedAs: name, high: high, exDay: Self.day)
+    #expect(unknown["yearHigh"] is NSNull && unknown["yearLow"] is NSNull)
   }
 
   @Test("what a series is follows from the newest list of series")

@@ -85,10 +85,27 @@ import Testing
     #expect(try ranges() == [["sh600001"] + asTraded] + others)
     try know(factor: "2", of: 1)
     #expect(try ranges() == [["sh600001", "10.20", "10.00", "2026-07-07"]] + others)
-    // What is not known is left out.
+    // What the days before are worth is not known, nor then what the highest is.
     try database.execute(
       "update candled.adjustment_factor set factor = null where from_day = '1900-01-01'")
-    #expect(try ranges() == [["sh600001", "10.20", "10.10", "2026-07-07"]] + others)
+    #expect(try ranges() == [["sh600001", nil, nil, "2026-07-07"]] + others)
+    try database.execute(
+      """
+      insert into candled.quote
+        (changed_seq, quoted_at, received_at, instrument_id, trading_day, status, trading, open,
+          previous_close, last, high, low, bid, ask, volume, turnover, bids, asks, book_state)
+      values
+        (1, now(), now(), 1, '2026-07-09', 0, 0, 9, 9, 9, 21, 9, 0, 0, 1, 9, '', '', '')
+      """)
+    #expect(
+      try database.execute(
+        """
+        select high_52w, low_52w, high_year from candled.ranges where symbol = 'sh600001'
+        union all
+        select high_52w, low_52w, low_year from candled.latest
+        """) == [[nil, nil, nil], [nil, nil, nil]])
+    #expect(try database.execute("select symbol from candled.movers('new_highs')").isEmpty)
+    try database.execute("delete from candled.quote")
     try database.execute("update candled.adjustment_factor set known_to = now()")
     #expect(try ranges() == [["sh600001"] + asTraded] + others)
   }

@@ -161,7 +161,9 @@ extension JSONWriter {
 
   /// Of 52 weeks: what the days before have, and what today shows.
   fileprivate mutating func writeYear(of quote: Quote, identity: SeriesIdentity) {
-    let today = quote.high.isPositive ? quote : nil
+    // Without a known factor today is not all of them.
+    let isKnown = identity.yearExDay == nil || identity.yearHigh != nil
+    let today = quote.high.isPositive && isKnown ? quote : nil
     // Of equal ones the first, with its scale.
     let high = Self.either(identity.yearHigh, or: today?.high) { max($1, $0) }
     let low = Self.either(identity.yearLow, or: today?.low) { min($0, $1) }
