@@ -3440,13 +3440,23 @@ begin
     before as (
       select
         r.instrument_id, range_high(r, on_day - 363, on_day) as high,
-        range_low(r, on_day - 363, on_day) as low
+        range_low(r, on_day - 363, on_day) as low, case
+          when exists (
+            select
+            from adjustment_factor k
+            where k.instrument_id = r.instrument_id
+              and k.kind = 2
+              and k.known_to is null
+              and k.from_day > on_day)
+          then price_ratio(r.instrument_id, on_day)
+          else 1
+        end as ratio
       from price_range r
       where extremes
         and r.trading_day <= on_day
         and r.known_from <= on_day - 363
       union all
-      select c.instrument_id, max(c.high), min(c.low)
+      select c.instrument_id, max(c.high), min(c.low), 1
       from candle c
       join price_range r on r.instrument_id = c.instrument_id
       where past_extremes
@@ -3467,8 +3477,8 @@ begin
     where case movers.kind
         when 'gainers' then m.change > 0
         when 'losers' then m.change < 0
-        when 'new_highs' then m.high > b.high
-        when 'new_lows' then m.low < b.low
+        when 'new_highs' then round(m.high * b.ratio, scale(m.high)) > b.high
+        when 'new_lows' then round(m.low * b.ratio, scale(m.low)) < b.low
         else true
       end
     order by

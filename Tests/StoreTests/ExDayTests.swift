@@ -110,6 +110,21 @@ import Testing
     #expect(try ranges() == [["sh600001"] + asTraded] + others)
   }
 
+  @Test func `a range that an ex-day after the newest day has moved is no new high`() throws {
+    try database.execute(
+      """
+      insert into candled.adjustment_factor values
+        (1, 2, '1900-01-01', 1, now(), null), (1, 2, '2026-07-09', 2, now(), null)
+      """)
+    try database.execute("select candled.keep_ranges()")
+    #expect(try database.execute("select symbol from candled.movers('new_highs')").isEmpty)
+    // 20.00 and 10.10 became 10.00 and 5.05.
+    try database.execute("update candled.candle set low = 10.00 where close = 10.20")
+    #expect(
+      try database.execute("select symbol from candled.movers('new_lows')")
+        == [["sh600001"], ["sh600002"]])
+  }
+
   @Test func `what the exchange said of a day is kept, whatever is certified later`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
