@@ -245,34 +245,32 @@ extension InstrumentDay {
   mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(day.daysSince1970))
     writer.put(priorClose)
-    var bare = DayAccount.bare
-    account.write(after: &bare, to: &writer)
-    writer.put(previous != nil)
-    previous?.write(after: nil, to: &writer)
-    writer.put(past.lastMoved != nil)
-    past.lastMoved?.write(after: nil, to: &writer)
-    write(past.lastGap, to: &writer)
+    var bare = Self.bare
+    write(after: &bare, to: &writer)
+    writePast(after: &bare, to: &writer)
   }
 
   /// A day before this one, with the gaps that were opened and closed since.
   mutating func write(
     _ other: inout InstrumentDay, gaps: GapChanges?, to writer: inout StateWriter
   ) {
-    other.account.write(after: &account, to: &writer)
+    other.write(after: &self, to: &writer)
     let isPastWritten = gaps != nil || !hasPast(of: other)
     writer.put(isPastWritten)
-    if isPastWritten { write(other.past, gaps: gaps ?? GapChanges(), to: &writer) }
+    guard isPastWritten else { return }
+    other.writePast(after: &self, to: &writer)
+    write(gaps ?? GapChanges(), to: &writer)
   }
 
-  /// Kept out of line: it is seldom there.
+  /// What changes with a minute, a gap or a late print; kept out of line, for it is seldom written.
   @inline(never)
-  private func write(_ past: DayPast, gaps: GapChanges, to writer: inout StateWriter) {
-    var past = past
-    writer.put(past.previous != nil)
-    past.previous?.write(after: previous, to: &writer)
-    writer.put(past.lastMoved != nil)
-    past.lastMoved?.write(after: self.past.lastMoved, to: &writer)
-    write(past.lastGap, to: &writer)
-    write(gaps, to: &writer)
+  private mutating func writePast(
+    after newer: inout InstrumentDay, to writer: inout StateWriter
+  ) {
+    writer.put(previous != nil)
+    previous?.write(after: newer.previous, to: &writer)
+    writer.put(lastMoved != nil)
+    lastMoved?.write(after: newer.lastMoved, to: &writer)
+    write(lastGap, to: &writer)
   }
 }

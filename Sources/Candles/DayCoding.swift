@@ -190,10 +190,10 @@ private struct MinuteTotals {
   var turnover = ExactDecimal.zero
 }
 
-extension DayAccount {
+extension InstrumentDay {
   /// What a whole day is written after.
-  static let bare = DayAccount(
-    InstrumentDay.Coverage(from: 0), current: FormingCandle(minute: 0, basis: .zero))
+  static let bare = InstrumentDay(
+    symbol: Symbol(low: 0, high: 0), day: TradingDay(daysSince1970: 0), hours: .mainlandChina)
 
   private var marks: Int {
     @inline(__always) get {
@@ -211,20 +211,23 @@ extension DayAccount {
 
   private var trading: Int {
     @inline(__always) get { Int(booked.trading.rawValue) }
-    @inline(__always) set { booked.trading = TradingState(rawValue: UInt8(newValue)) ?? booked.trading }
+    @inline(__always) set {
+      booked.trading = TradingState(rawValue: UInt8(newValue)) ?? booked.trading
+    }
   }
 
   private static let marksMax = (1 << 6) - 1
   private static let tradingMax = TradingState.allCases.count - 1
 
   @inline(__always)
-  private var totals: MinuteTotals {
+  private var minuteTotals: MinuteTotals {
     MinuteTotals(last: booked.last, volume: sums.minuteVolume, turnover: sums.minuteTurnover)
   }
 
   /// Whether each field that differences are taken of has the same units and the same scale.
-  mutating func hasFields(of other: inout DayAccount) -> Bool {
-    StateWriter.write { writer in
+  mutating func hasFields(of other: inout InstrumentDay) -> Bool {
+    guard hasPast(of: other) else { return false }
+    return StateWriter.write { writer in
       writer.putFields { codeTotals(after: &other, with: &$0) }
     } taking: {
       $0.allSatisfy { $0 == 0 }
@@ -233,14 +236,14 @@ extension DayAccount {
 
   /// Mutating, and with `inout`, so that nothing is copied; nothing is changed.
   @inline(never)
-  mutating func write(after newer: inout DayAccount, to writer: inout StateWriter) {
+  mutating func write(after newer: inout InstrumentDay, to writer: inout StateWriter) {
     writer.putFields { code(after: &newer, with: &$0) }
   }
 
   /// Writes or reads the account of a day before that of `newer`.
   @inline(__always)
   mutating func code<Coder: DifferenceCoder>(
-    after newer: inout DayAccount, with coder: inout Coder
+    after newer: inout InstrumentDay, with coder: inout Coder
   ) throws(Coder.Failure) {
     try codeProof(with: &coder)
     try codeTotals(after: &newer, with: &coder)
@@ -268,19 +271,20 @@ extension DayAccount {
 
   @inline(__always)
   private mutating func codeTotals<Coder: DifferenceCoder>(
-    after newer: inout DayAccount, with coder: inout Coder
+    after newer: inout InstrumentDay, with coder: inout Coder
   ) throws(Coder.Failure) {
     try coder.begin("day", maskBytes: 4)
     try codeBooked(after: &newer, with: &coder)
     try codeSums(after: &newer, with: &coder)
     coder.end()
     try current.code(
-      as: "current", less: totals, after: newer.current, less: newer.totals, with: &coder)
+      as: "current", less: minuteTotals, after: newer.current, less: newer.minuteTotals,
+      with: &coder)
   }
 
   @inline(__always)
   private mutating func codeBooked<Coder: DifferenceCoder>(
-    after newer: inout DayAccount, with coder: inout Coder
+    after newer: inout InstrumentDay, with coder: inout Coder
   ) throws(Coder.Failure) {
     try coder.code(&booked.volume, after: newer.booked.volume, named: "volume")
     try coder.code(&booked.turnover, after: newer.booked.turnover, named: "turnover")
@@ -301,7 +305,7 @@ extension DayAccount {
   /// Conservation: what is in no gap is in a minute.
   @inline(__always)
   private mutating func codeSums<Coder: DifferenceCoder>(
-    after newer: inout DayAccount, with coder: inout Coder
+    after newer: inout InstrumentDay, with coder: inout Coder
   ) throws(Coder.Failure) {
     try coder.code(&sums.gapVolume, after: newer.sums.gapVolume, named: "gap_volume")
     try coder.code(&sums.gapTurnover, after: newer.sums.gapTurnover, named: "gap_turnover")

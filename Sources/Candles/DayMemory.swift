@@ -1,38 +1,5 @@
 import Market
 
-/// What booking a row changes of a day, mostly.
-struct DayAccount: Sendable, Hashable {
-  var coverage: InstrumentDay.Coverage
-  /// A snapshot of this day was accepted.
-  var isObserved = false
-  /// The certificate has been written.
-  var isClosed = false
-  /// Two readings are served in turn: nothing is booked.
-  var isDisputed = false
-  /// Prices beyond the legal band were confirmed: it does not hold today.
-  var isBandUnknown = false
-  var booked = InstrumentDay.BookedRow()
-  /// The minute that takes shape.
-  var current: FormingCandle
-  var sums = InstrumentDay.DaySums()
-
-  init(_ coverage: InstrumentDay.Coverage, current: FormingCandle) {
-    self.coverage = coverage
-    self.current = current
-  }
-}
-
-/// What changes with a minute, a gap or a late print.
-struct DayPast: Sendable, Hashable {
-  /// The minute before the current one, kept while prints may still change it.
-  var previous: FormingCandle?
-  /// The minute of the last print, where that is none of these two: a late one may still change it.
-  /// All minutes between it and them are flat.
-  var lastMoved: FormingCandle?
-  /// The gap opened last: one that adjoins it makes one row with it.
-  var lastGap: Gap?
-}
-
 extension InstrumentDay {
   /// Mutating, so that it is no copy that the memory is given.
   @inline(__always)
@@ -48,7 +15,9 @@ extension InstrumentDay {
   }
 
   @inline(__always)
-  func hasPast(of other: InstrumentDay) -> Bool { past == other.past }
+  func hasPast(of other: InstrumentDay) -> Bool {
+    previous == other.previous && lastMoved == other.lastMoved && lastGap == other.lastGap
+  }
 }
 
 /// What an instrument's day may go back to: the days before its last booked rows.
@@ -165,13 +134,6 @@ private struct DayRecord: Sendable {
     } catch {
       preconditionFailure("a day that was written cannot be read: \(error)")
     }
-  }
-}
-
-extension InstrumentDay {
-  /// Whether all that a day before this one is written after is the same.
-  fileprivate mutating func hasFields(of other: inout InstrumentDay) -> Bool {
-    hasPast(of: other) && account.hasFields(of: &other.account)
   }
 }
 

@@ -11,8 +11,26 @@ struct InstrumentDay: Sendable, Hashable {
   /// How far the clock of its market is ahead of UTC. Fits beside the day.
   private let offsetSeconds: Int32
 
-  var account: DayAccount
-  var past = DayPast()
+  var coverage: Coverage
+  /// A snapshot of this day was accepted.
+  var isObserved = false
+  /// The certificate has been written.
+  var isClosed = false
+  /// Two readings are served in turn: nothing is booked.
+  var isDisputed = false
+  /// Prices beyond the legal band were confirmed: it does not hold today.
+  var isBandUnknown = false
+  var booked = BookedRow()
+  /// The minute that takes shape.
+  var current: FormingCandle
+  var sums = DaySums()
+  /// The minute before the current one, kept while prints may still change it.
+  var previous: FormingCandle?
+  /// The minute of the last print, where that is none of these two: a late one may still change it.
+  /// All minutes between it and them are flat.
+  var lastMoved: FormingCandle?
+  /// The gap opened last: one that adjoins it makes one row with it.
+  var lastGap: Gap?
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
 
@@ -62,33 +80,8 @@ struct InstrumentDay: Sendable, Hashable {
     self.symbol = symbol
     self.day = day
     offsetSeconds = hours.clock.offsetSeconds
-    account = DayAccount(
-      Coverage(from: hours.opens), current: FormingCandle(minute: 0, basis: basis))
-  }
-
-  var coverage: Coverage {
-    @inline(__always) get { account.coverage }
-    @inline(__always) _modify { yield &account.coverage }
-  }
-  var isDisputed: Bool {
-    @inline(__always) get { account.isDisputed }
-    @inline(__always) _modify { yield &account.isDisputed }
-  }
-  var booked: BookedRow {
-    @inline(__always) get { account.booked }
-    @inline(__always) _modify { yield &account.booked }
-  }
-  var current: FormingCandle {
-    @inline(__always) get { account.current }
-    @inline(__always) _modify { yield &account.current }
-  }
-  var sums: DaySums {
-    @inline(__always) get { account.sums }
-    @inline(__always) _modify { yield &account.sums }
-  }
-  var previous: FormingCandle? {
-    @inline(__always) get { past.previous }
-    @inline(__always) _modify { yield &past.previous }
+    coverage = Coverage(from: hours.opens)
+    current = FormingCandle(minute: 0, basis: basis)
   }
 
   /// Trading time on which the state is proven.

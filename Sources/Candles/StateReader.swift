@@ -141,21 +141,18 @@ struct StateReader {
   mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
     var state = InstrumentDay(symbol: symbol, day: try day("day"), hours: hours)
     state.priorClose = try decimal("prior_close")
-    var (account, bare) = (DayAccount.bare, DayAccount.bare)
-    try account.code(after: &bare, with: &self)
-    state.account = account
-    state.past = try past(of: state, after: DayPast())
+    var bare = InstrumentDay.bare
+    try state.code(after: &bare, with: &self)
+    try readPast(of: &state, after: bare)
     return state
   }
 
-  private mutating func past(
-    of state: InstrumentDay, after newer: DayPast
-  ) throws(BookStateError) -> DayPast {
-    var past = DayPast()
-    past.previous = try minute("previous", after: newer.previous)
-    past.lastMoved = try minute("last_moved", after: newer.lastMoved)
-    if try flag("has_last_gap") { past.lastGap = try gap(of: state.symbol, on: state.day) }
-    return past
+  private mutating func readPast(
+    of state: inout InstrumentDay, after newer: InstrumentDay
+  ) throws(BookStateError) {
+    state.previous = try minute("previous", after: newer.previous)
+    state.lastMoved = try minute("last_moved", after: newer.lastMoved)
+    state.lastGap = try flag("has_last_gap") ? try gap(of: state.symbol, on: state.day) : nil
   }
 
   private mutating func minute(
@@ -169,11 +166,10 @@ struct StateReader {
   }
 
   mutating func checkpoint(before day: InstrumentDay) throws(BookStateError) -> Checkpoint {
-    var (state, account, newer) = (day, DayAccount.bare, day.account)
-    try account.code(after: &newer, with: &self)
-    state.account = account
+    var (state, newer) = (day, day)
+    try state.code(after: &newer, with: &self)
     guard try flag("has_past") else { return Checkpoint(state: state) }
-    state.past = try past(of: day, after: day.past)
+    try readPast(of: &state, after: day)
     return Checkpoint(state: state, gaps: try gapChanges(of: state))
   }
 
