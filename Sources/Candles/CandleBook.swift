@@ -37,12 +37,12 @@ package struct CandleBook: Sendable {
   /// entry the compiler makes a copy, a kilobyte.
   struct Entry: Sendable {
     var symbol: Symbol
-    let instrument: Instrument?
     var group: UInt32 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
     var state: InstrumentDay?
     var band: DayBand?
+    let instrument: Instrument?
 
     init(symbol: Symbol) {
       self.symbol = symbol
