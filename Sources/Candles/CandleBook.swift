@@ -178,7 +178,7 @@ extension InstrumentDay {
 extension CandleBook {
   /// Takes in one row of an answer whose newest valid stamp is `watermark`.
   ///
-  /// A state is three quarters of a kilobyte and this runs for every row of every sweep, so the
+  /// A state is more than half a kilobyte and this runs for every row of every sweep, so the
   /// states are read and changed where they stand: a `let` of one would copy it.
   /// - Parameters:
   ///   - hasRefreshStamp: whether its stamp is when the row was written, which alone is no change.

@@ -3,7 +3,7 @@ import Market
 /// Everything the rules remember of one instrument and one day. A value: what it does next depends
 /// on nothing else, so it can be stored, restored and replayed.
 ///
-/// It is three quarters of a kilobyte, and a call of a method that does not change it passes a
+/// It is more than half a kilobyte, and a call of a method that does not change it passes a
 /// copy. What every row of a sweep asks is therefore inlined, and reads it where it stands.
 struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
