@@ -13,7 +13,7 @@ extension CandleBook {
         newest = day
         closed = 0
       }
-      if day == newest, instruments[index].state?.account.isClosed == true { closed += 1 }
+      if day == newest, instruments[index].state?.isClosed == true { closed += 1 }
     }
     return newest.map { ($0, closed) }
   }

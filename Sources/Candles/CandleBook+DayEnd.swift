@@ -7,7 +7,7 @@ extension CandleBook {
     var (closed, residuals) = (progress.early.closed, progress.early.residuals)
     abandonDays(before: day)
     for index in instruments.indices {
-      guard let state = instruments[index].state, state.day == day, !state.account.isClosed,
+      guard let state = instruments[index].state, state.day == day, !state.isClosed,
         state.isSettled(rules), !isDoubted(index)
       else { continue }
       close(index)
@@ -24,7 +24,7 @@ extension CandleBook {
   /// over, and no row of its own will say so.
   private mutating func abandonDays(before day: TradingDay) {
     for index in instruments.indices {
-      guard let state = instruments[index].state, state.day < day, !state.account.isClosed else {
+      guard let state = instruments[index].state, state.day < day, !state.isClosed else {
         continue
       }
       abandon(index)
@@ -50,7 +50,7 @@ extension CandleBook {
     guard var old = instruments[index].state else { return }
     var state = old
     state.finish(throughMinute: rules.hours.minutesPerDay - 1, rules: rules, into: &output)
-    state.account.isClosed = true
+    state.isClosed = true
     memories[index].follow(&old, to: &state, hours: rules.hours)
     instruments[index].state = state
     if let candle = state.dayCandle(rules) { output.candles.append(candle) }
@@ -93,9 +93,9 @@ extension CandleBook {
     // Told once: a row of that day that comes all the same finds nothing left to hand out.
     state.current = FormingCandle(minute: hours.minutesPerDay, basis: state.price)
     state.previous = nil
-    state.past.lastMoved = nil
+    state.lastMoved = nil
     state.coverage.observedSince = hours.minutesPerDay
-    state.account.isClosed = true
+    state.isClosed = true
     memories[index].follow(&old, to: &state, hours: rules.hours)
     instruments[index].state = state
   }
@@ -142,7 +142,7 @@ extension InstrumentDay {
   /// Settled, and its certificate is due and not written.
   @inline(__always)
   func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
-    !account.isClosed && now >= moment(rules.dayEndSecondOfDay) && isSettled(rules)
+    !isClosed && now >= moment(rules.dayEndSecondOfDay) && isSettled(rules)
   }
 
   fileprivate func recordUnseenClose(rules: CandleRules, into output: inout CandleOutput) {

@@ -162,7 +162,7 @@ extension CandleBook {
     let rows = dispute.rows
     disputes[index] = nil
     if isBandUnknown {
-      standing.account.isBandUnknown = true
+      standing.isBandUnknown = true
       notify(.bandUnknown, of: standing, at: rows[rows.count - 1].quote.at)
     }
     if standing.isContinued(by: rows[0].quote, rules: rules) {
@@ -175,7 +175,7 @@ extension CandleBook {
     }
     // The exchange took volume back.
     if base.isOld(before: standing, rules: rules) { return takeBack(index, rows: rows) }
-    base.state.account.isBandUnknown = standing.account.isBandUnknown
+    base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
     var next = Dispute(at: receivedAt)
@@ -255,7 +255,7 @@ extension CandleBook {
       _ = replace(index, by: base, booking: [], endsObservation: true)
     } else {
       instruments[index].state?.isDisputed = true
-      if standing.account.isClosed { recertify(index, after: standing, because: .correction) }
+      if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
     memories[index].forget()
     dispute.otherReading = [HeldRow(standing, clock: rules.hours.clock)]

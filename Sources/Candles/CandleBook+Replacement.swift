@@ -21,7 +21,7 @@ extension CandleBook {
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    let through = old.account.isClosed ? rules.hours.minutesPerDay - 1 : old.handedOutThrough
+    let through = old.isClosed ? rules.hours.minutesPerDay - 1 : old.handedOutThrough
     // A minute that was given up is not proven by rows that end before it does.
     let isGivenUp =
       endsObservation
@@ -41,13 +41,13 @@ extension CandleBook {
     handOut(made, revisingThrough: through)
     output.closedGaps += base.gaps.opened
     output.gaps += base.gaps.closed
-    new.account.isClosed = old.account.isClosed
+    new.isClosed = old.isClosed
     instruments[index].state = new
     let gaps = GapChanges(made, openedAfter: 0, closedAfter: 0)
     memories[index].set(
       rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)], before: new)
     output.touched.append(index)
-    if old.account.isClosed { recertify(index, after: old, because: .correction) }
+    if old.isClosed { recertify(index, after: old, because: .correction) }
     return .accepted(stateChanged: true)
   }
 
@@ -95,11 +95,11 @@ extension InstrumentDay {
     if let previous, previous.isFinal, !previous.isPassedOver {
       revise(previous, because: .correction, rules: rules, into: &output)
     }
-    guard past.lastMoved != later.past.lastMoved else { return }
-    if let lastMoved = past.lastMoved {
+    guard lastMoved != later.lastMoved else { return }
+    if let lastMoved {
       revise(lastMoved, because: .correction, rules: rules, into: &output)
     }
-    let first = past.lastMoved.map { $0.minute + 1 } ?? rules.hours.minute(of: booked.stamp)
+    let first = lastMoved.map { $0.minute + 1 } ?? rules.hours.minute(of: booked.stamp)
     let end = previous?.minute ?? current.minute
     for minute in max(first, coverage.observedSince)..<max(first, coverage.observedSince, end) {
       revise(
@@ -114,7 +114,7 @@ extension InstrumentDay {
     sums.minutesMissing += minute - current.minute
     current = FormingCandle(minute: minute, basis: price)
     previous = nil
-    past.lastMoved = nil
+    lastMoved = nil
     coverage.observedSince = minute
   }
 
@@ -143,7 +143,7 @@ extension InstrumentDay {
 
 extension InstrumentDay {
   func isContinued(by quote: Quote, rules: CandleRules) -> Bool {
-    quote.tradingDay == day && (!account.isObserved || totals.isContinued(by: quote, rules: rules))
+    quote.tradingDay == day && (!isObserved || totals.isContinued(by: quote, rules: rules))
   }
 
   /// The day's range is smaller than it was: an extreme beyond it was false.

@@ -45,7 +45,7 @@ extension InstrumentDay {
   /// Whether a timer of `minute` has something to decide.
   @inline(__always)
   fileprivate func isDue(_ minute: Int, afterTimeout: Bool, in hours: TradingHours) -> Bool {
-    if account.isClosed { return false }
+    if isClosed { return false }
     if isKnown(throughMinute: minute, in: hours) {
       return current.minute <= minute || previous?.isFinal == false
     }

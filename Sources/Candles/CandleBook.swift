@@ -75,7 +75,7 @@ package struct CandleBook: Sendable {
         return objection
       }
       if band?.isOf(quote) != true { band = DayBand(instrument, quote: quote) }
-      guard let objection = band?.objection(to: quote), state?.account.isBandUnknown != true,
+      guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
         !isUnlimited()
       else { return nil }
       return objection
@@ -165,7 +165,7 @@ package struct CandleBook: Sendable {
 extension InstrumentDay {
   @inline(__always)
   fileprivate func formingCandle(_ rules: CandleRules) -> Candle? {
-    guard account.isObserved, !account.isClosed, current.minute < rules.hours.minutesPerDay,
+    guard isObserved, !isClosed, current.minute < rules.hours.minutesPerDay,
       current.moved
         || (isTradable && knownTradingSeconds(in: rules.hours) > current.minute * 60)
     else { return nil }
@@ -298,7 +298,7 @@ extension CandleBook {
         served, at: index, watermark: watermark, after: before, gaps: gaps,
         receivedAt: receivedAt)
     }
-    if before.account.isClosed {
+    if before.isClosed {
       recertify(index, after: before, because: .latePrint)
     } else {
       _ = closeIfOver(index, at: receivedAt)
@@ -327,7 +327,7 @@ extension CandleBook {
   ) {
     let sawClose = instruments[index].state?.isSettled(rules) == true
     proveOverMidnight(index, to: quote.tradingDay, second: watermark)
-    if instruments[index].state?.account.isClosed == false {
+    if instruments[index].state?.isClosed == false {
       abandon(index)
       countEarly(index, at: receivedAt)
     }

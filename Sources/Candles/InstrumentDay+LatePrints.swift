@@ -12,21 +12,20 @@ extension InstrumentDay {
     guard minute >= coverage.observedSince else {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
       // older than that, and the print itself, too, where another source stamped the rows before.
-      let unseen = past.lastGap.map { second(of: $0.from) } ?? 0
+      let unseen = lastGap.map { second(of: $0.from) } ?? 0
       let known = max(booked.stamp, unseen)
       let printed = max(stamp, unseen)
       try recordGap(
         from: moment(min(known, printed)), to: moment(printed),
         delta: Delta(volume: move.volume, turnover: move.turnover),
-        cause: isDisputed
-          ? .dispute : account.isClosed ? .latePrint : past.lastGap?.cause ?? .latePrint,
+        cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)
       return flattenMinutes(
         after: coverage.observedSince - 1, at: move.last, rules: rules, into: &output)
     }
     let volumeSum = try sums.minuteVolume + move.volume
     let turnoverSum = try sums.minuteTurnover + move.turnover
-    let held = past.lastMoved.flatMap { $0.minute == minute ? $0 : nil }
+    let held = lastMoved.flatMap { $0.minute == minute ? $0 : nil }
     var late = held ?? FormingCandle(minute: minute, basis: price)
     let wasFlat = !late.moved
     try late.take(move)
@@ -35,7 +34,7 @@ extension InstrumentDay {
       sums.minutesTraded += 1
       if isTradable, sums.minutesUntraded > 0 { sums.minutesUntraded -= 1 }
     }
-    past.lastMoved = late
+    lastMoved = late
     sums.minuteVolume = volumeSum
     sums.minuteTurnover = turnoverSum
     revise(late, rules: rules, into: &output)
@@ -54,9 +53,9 @@ extension InstrumentDay {
     for place in minute + 1..<max(previous?.minute ?? current.minute, minute + 1) {
       var flat = FormingCandle(minute: place, basis: price)
       // One whose beginning was not seen stays so.
-      if let held = past.lastMoved, held.minute == place {
+      if let held = lastMoved, held.minute == place {
         flat.flags = held.flags
-        past.lastMoved = flat
+        lastMoved = flat
       }
       revise(flat, rules: rules, into: &output)
     }

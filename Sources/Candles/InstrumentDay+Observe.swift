@@ -14,7 +14,7 @@ extension InstrumentDay {
     let delta = Delta(
       volume: try quote.volume - booked.volume, turnover: try quote.turnover - booked.turnover)
     let watermark = max(watermark, coverage.aliveThrough)
-    if !account.isObserved { current.basis = quote.previousClose }
+    if !isObserved { current.basis = quote.previousClose }
     if isBreak(until: watermark, rules: rules) {
       try open(gapUntil: watermark, delta: delta, quote: quote, rules: rules, into: &output)
     } else if isMovement(quote, delta: delta) {
@@ -36,7 +36,7 @@ extension InstrumentDay {
   /// no less one for having changed nothing.
   @inline(__always)
   func isUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
-    guard account.isObserved, quote.tradingDay == day else { return false }
+    guard isObserved, quote.tradingDay == day else { return false }
     return Int(quote.secondOfDay) == booked.stamp && quote.volume == booked.volume
       && quote.turnover == booked.turnover && quote.last == booked.last
       && quote.afterHours ?? booked.afterHours == booked.afterHours
@@ -47,7 +47,7 @@ extension InstrumentDay {
   /// Every number that a row is compared with is the standing one's.
   @inline(__always)
   func isRepeated(by quote: Quote) -> Bool {
-    account.isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == booked.stamp
+    isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == booked.stamp
       && !isMoved(by: quote)
   }
 
@@ -159,7 +159,7 @@ extension InstrumentDay {
     gapUntil watermark: Int, delta: Delta, quote: Quote, rules: CandleRules,
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
-    let cause = isDisputed ? GapCause.dispute : account.isObserved ? .outage : .lateStart
+    let cause = isDisputed ? GapCause.dispute : isObserved ? .outage : .lateStart
     // A row of yesterday in an answer of today is true to its day's end, but shows no trade after
     // its own stamp.
     let isWholeDay = watermark == rules.hours.lastSecond
@@ -190,7 +190,7 @@ extension InstrumentDay {
     sums.minutesMissing += resumed - current.minute
     coverage.observedSince = resumed
     coverage.lag = 0
-    past.lastMoved = nil
+    lastMoved = nil
     previous = nil
     current =
       seen % 60 > 0 || resumed > seen / 60
@@ -207,7 +207,7 @@ extension InstrumentDay {
     var gap = Gap(
       symbol: symbol, tradingDay: day, from: from, to: to, volume: delta.volume,
       turnover: delta.turnover, cause: cause)
-    if let last = past.lastGap, last.cause == cause, last.from <= to, from <= last.to {
+    if let last = lastGap, last.cause == cause, last.from <= to, from <= last.to {
       gap.from = min(from, last.from)
       gap.to = max(to, last.to)
       gap.volume = try last.volume + delta.volume
@@ -216,7 +216,7 @@ extension InstrumentDay {
     }
     sums.gapVolume = volumeSum
     sums.gapTurnover = turnoverSum
-    past.lastGap = gap
+    lastGap = gap
     output.gaps.append(gap)
   }
 
@@ -228,12 +228,12 @@ extension InstrumentDay {
       current.basis = quote.previousClose
     }
     prove(through: watermark)
-    account.isObserved = true
+    isObserved = true
     booked.stamp = Int(quote.secondOfDay)
     booked.isCoarse = quote.rounding != .exact
     // What an exact total adds to a rounded one may be as old as the print before it.
-    if !booked.isCoarse, let late = past.lastMoved, hours.minute(of: booked.stamp) > late.minute {
-      past.lastMoved = nil
+    if !booked.isCoarse, let minute = lastMoved?.minute, hours.minute(of: booked.stamp) > minute {
+      lastMoved = nil
     }
     booked.volume = quote.volume
     booked.turnover = quote.turnover

@@ -33,7 +33,7 @@ extension InstrumentDay {
   /// The row as it is booked where stamps say when rows were written: one that moves nothing is as
   /// old as the row that is known.
   func withKnownStamp(_ quote: Quote) -> Quote {
-    guard account.isObserved, !isMoved(by: quote) else { return quote }
+    guard isObserved, !isMoved(by: quote) else { return quote }
     var row = quote
     row.secondOfDay = Int32(booked.stamp)
     return row
@@ -43,9 +43,10 @@ extension InstrumentDay {
   /// older than the print before it, and their stamps may say so after a change of source: one may
   /// stamp its rows when it refreshes them.
   func place(ofStamp stamp: Int, in hours: TradingHours) -> Int {
-    let known = [current, previous, past.lastMoved].lazy.compactMap(\.self).first(where: \.moved)
-    guard let least = known?.minute, least < hours.minutesPerDay, hours.minute(of: stamp) < least
-    else { return stamp }
+    let known = [current, previous, lastMoved].lazy.compactMap(\.self).first(where: \.moved)?.minute
+    guard let least = known, least < hours.minutesPerDay, hours.minute(of: stamp) < least else {
+      return stamp
+    }
     return hours.opening(ofMinute: least) + 1
   }
 }

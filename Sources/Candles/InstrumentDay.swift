@@ -141,7 +141,7 @@ extension InstrumentDay {
     while current.minute < minute {
       finishPrevious(rules: rules, into: &output)
       if let passed = previous, passed.moved || passed.flags.contains(.partial) {
-        past.lastMoved = passed
+        lastMoved = passed
       }
       previous = current
       current = FormingCandle(minute: current.minute + 1, basis: price)

@@ -50,7 +50,7 @@ extension InstrumentDay {
       return .lagging("date \(quote.tradingDay), expected \(day) or later")
     }
     if quote.tradingDay > day { return nil }
-    if account.isObserved {
+    if isObserved {
       guard var objection = totals.objection(to: quote, rules: rules) else { return nil }
       if let changedSourceAt {
         let left = reconsidered(
