@@ -102,8 +102,8 @@ extension Engine {
       ])
   }
 
-  /// Whoever stands down does so first: two sources are never requested at full cadence. While a day
-  /// that was to trade seems to be closed none rests: any may have rows of it.
+  /// Whoever stands down does so first: two sources are never requested at full cadence. While a
+  /// day that was to trade seems to be closed none rests: any may have rows of it.
   func assignRoles() {
     var taking: [Int] = []
     for place in workers.slots.indices where !workers.slots[place].isClosed {

@@ -6,102 +6,9 @@ import Testing
 /// Where orders stand, as it is stored: who reads it goes on with them. And random days, on which
 /// rows that reach no price of an order are not looked at.
 @Suite struct PlaceTests {
-  private static let day = FillTests.day
-  private static let band = PriceBand(lower: ExactDecimal(9), upper: ExactDecimal(11))
+  static let day = FillTests.day
+  static let band = PriceBand(lower: ExactDecimal(9), upper: ExactDecimal(11))
   private static let bank = "sz000001"
-
-  private enum Step {
-    case row(MarketRow)
-    case withdrawal(from: Int64)
-    case certificate
-    case entry(RestingOrder)
-    case end(order: Int64, account: Int64)
-
-    func apply(to trading: inout InstrumentTrading) -> [FillEvent] {
-      switch self {
-      case .row(let row): return trading.accept(row)
-      case .withdrawal(let first): return trading.withdraw(from: first)
-      case .certificate: return trading.confirm()
-      case .entry(let order): trading.enter(order)
-      case .end(let order, let account): trading.cancel(order, of: account)
-      }
-      return []
-    }
-  }
-
-  /// What comes next, on a day whose prices wander about limit-up.
-  private struct Day {
-    var random: SplitMix
-    var second = 34_200
-    var sequence: Int64 = 0
-    var volume: Int64 = 1_000
-    var turnover: Int64 = 1_000_000
-    var order: Int64 = 0
-    var orders: [(id: Int64, account: Int64)] = []
-
-    private static func price(_ cents: Int64) -> ExactDecimal {
-      ExactDecimal(units: cents, scale: 2)
-    }
-
-    mutating func next(of symbol: Symbol) -> [Step] {
-      switch Int.random(in: 0..<12, using: &random) {
-      case 0, 1: return [entry(of: symbol)]
-      case 2:
-        guard let order = orders.randomElement(using: &random) else { return [] }
-        return [.end(order: order.id, account: order.account)]
-      case 3:
-        // A false row, what it confirms, and its end.
-        let kept = (volume, turnover)
-        let inputs = [row(), row()]
-        (volume, turnover) = kept
-        return inputs + [.withdrawal(from: sequence - 1), row()]
-      case 4 where second.isMultiple(of: 7): return [.certificate]
-      default: return [row()]
-      }
-    }
-
-    mutating func row() -> Step {
-      second += 3
-      sequence += 1
-      let traded = Int64.random(in: 0...900, using: &random)
-      let last = Int64.random(in: 1095...1100, using: &random)
-      volume += traded
-      turnover += traded * last
-      let isSealed = last == 1100 && Bool.random(using: &random)
-      let queue = Int64.random(in: 1...900, using: &random)
-      let snapshot = Snapshot(
-        stamp: SnapshotStamp(
-          day: PlaceTests.day, secondOfDay: Int32(second), sequence: sequence),
-        previousClose: Self.price(1000), last: Self.price(last), high: Self.price(1100),
-        low: Self.price(1095), volume: ExactDecimal(volume),
-        turnover: ExactDecimal(units: turnover, scale: 2),
-        bids: [
-          BookLevel(price: Self.price(isSealed ? 1100 : last - 1), volume: ExactDecimal(queue))
-        ],
-        asks: isSealed ? [] : [BookLevel(price: Self.price(last), volume: ExactDecimal(queue))])
-      return .row(MarketRow(snapshot, band: PlaceTests.band))
-    }
-
-    private mutating func entry(of symbol: Symbol) -> Step {
-      order += 1
-      let account = Int64.random(in: 1...3, using: &random)
-      orders.append((order, account))
-      let kinds: [OrderKind] = [.limit, .limit, .limit, .stop, .stopLimit, .fiveBestThenCancel]
-      let kind = kinds[Int.random(in: 0..<kinds.count, using: &random)]
-      let side = Bool.random(using: &random) ? Side.buy : .sell
-      let limit = Self.price(.random(in: 1094...1100, using: &random))
-      let placed = Order(
-        id: order, account: account, symbol: symbol, side: side, kind: kind,
-        quantity: ExactDecimal(100 * .random(in: 1...9, using: &random)),
-        limit: kind == .limit || kind == .stopLimit ? limit : nil,
-        stop: kind.isStop ? Self.price(.random(in: 1095...1100, using: &random)) : nil)
-      let bound = side == .buy ? PlaceTests.band.upper : PlaceTests.band.lower
-      return .entry(
-        RestingOrder(
-          placed, acceptance: Acceptance(entersAt: second, worstPrice: placed.limit ?? bound),
-          on: PlaceTests.day, band: PlaceTests.band))
-    }
-  }
 
   private static func trading() throws -> InstrumentTrading {
     InstrumentTrading(try #require(Symbol(bank).flatMap(Instrument.classify)))
@@ -122,7 +29,7 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
     var compared = 0
     for round in 0..<40 {
-      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var day = RandomPlaces(random: SplitMix(seed: seed &+ UInt64(round)))
       var trading = try Self.trading()
       var places: [Int64: [UInt8]] = [:]
       for step in 0..<120 {
@@ -158,7 +65,7 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
     var (reversed, held, shown) = (0, 0, 0)
     for round in 0..<15 {
-      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var day = RandomPlaces(random: SplitMix(seed: seed &+ UInt64(round)))
       var deaths = SplitMix(seed: seed &+ UInt64(round) &+ 1_000)
       var (straight, killed) = (try Self.trading(), try Self.trading())
       var places: [Int64: [UInt8]] = [:]
@@ -183,7 +90,7 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
     var fills = 0
     for round in 0..<60 {
-      var day = Day(random: SplitMix(seed: seed &+ UInt64(round)))
+      var day = RandomPlaces(random: SplitMix(seed: seed &+ UInt64(round)))
       var trading = try Self.trading()
       var watched = trading
       // An order that waits for ever has each row looked at for its account.
@@ -214,7 +121,7 @@ import Testing
   }
 
   @Test func `what is no place, whole, is none`() throws {
-    var day = Day(random: SplitMix(seed: 1))
+    var day = RandomPlaces(random: SplitMix(seed: 1))
     var trading = try Self.trading()
     for _ in 0..<100 {
       for next in day.next(of: trading.instrument.symbol) { _ = next.apply(to: &trading) }
@@ -277,21 +184,6 @@ import Testing
     #expect(next.orders == trading.orders)
     let isEqual = next.withdraw(from: 6) == trading.withdraw(from: 6)
     #expect(isEqual && next.orders == trading.orders)
-  }
-
-  /// Or where a row was taken out, and more stand before it than is stored.
-  @Test(arguments: [
-    ("possible=100 ahead=1600", false), ("possible=100 ahead=1599", false),
-    ("possible=100 ahead=1500", false), ("possible=100 ahead=1499", true),
-    ("possible=100 ahead=0", true), ("possible=100 ahead=1601", true),
-    ("possible=200 ahead=1600", true), ("possible=100", true),
-  ])
-  func `a place is shown anew once a sixteenth of the queue before it has left`(
-    _ text: String, _ replaces: Bool
-  ) throws {
-    let stored = OrderProgress(text: "possible=100 ahead=1600")
-    let progress = try #require(OrderProgress(text: text))
-    #expect(progress.replaces(stored) == replaces && progress.replaces(nil))
   }
 
   /// As another process reads it.

@@ -8,10 +8,11 @@ import Store
 import TestExchange
 import TestSupport
 
-/// A daemon whose private PostgreSQL cannot start because its programs are gone. Once they are back,
-/// it is brought from major to major by `candled database upgrade`, which is killed at each of its
-/// steps before it is let through. Responses are recorded all the time, and at the end of the day
-/// the table is the ledger. Beside it, a cluster on a disk that fills up, and one of another locale.
+/// A daemon whose private PostgreSQL cannot start because its programs are gone. Once they are
+/// back, it is brought from major to major by `candled database upgrade`, which is killed at each
+/// of its steps before it is let through. Responses are recorded all the time, and at the end of
+/// the day the table is the ledger. Beside it, a cluster on a disk that fills up, and one of
+/// another locale.
 package struct UpgradeTrial {
   package var binary: String
   package var instruments: Int
