@@ -2507,6 +2507,15 @@ begin
                     (date_trunc(unit, c.trading_day::timestamp) + place.day_opens)
                       at time zone place.zone as bucket
                   from part c
+                  cross join (
+                    select min(k.from_day) as day
+                    from known_factors(series, factor_kind, as_of) k
+                  ) f
+                  -- Of the bucket in which factors begin to be known a part would be left.
+                  where factor_kind is null
+                    or date_trunc(unit, f.day::timestamp) = f.day
+                    or date_trunc(unit, f.day::timestamp)
+                      <> date_trunc(unit, c.trading_day::timestamp)
                   order by bucket, opened_at
                 ) p
                 group by p.bucket
@@ -2899,7 +2908,8 @@ comment on function
   'lacks one. adjust: raw, qfq or total (dividends and splits; today''s prices stand), '
   'qfq:2025-06-30 (that day''s do), hfq (the first do); rounded to 4 places, half away from zero, '
   'and null where no factor is known; split (splits alone, of volumes, too; without the days of '
-  'which they are not known). as_of: the values known at that time, corrections and factors alike. '
+  'which they are not known). A week or month in which factors begin to be known is left out. '
+  'as_of: the values known at that time, corrections and factors alike. '
   'source: the series, if a symbol has several. vwap is turnover ÷ volume if the source sends none; '
   'null for indexes and adjusted prices.';
 

@@ -118,6 +118,8 @@ import Testing
     #expect(try split[0].volume == raw[1].volume * ExactDecimal(2))
     #expect(split.dropFirst().map(\.volume) == raw.dropFirst().map(\.volume))
     #expect(split.map(\.turnover) == raw.map(\.turnover))
+    // Nor, then, of all of its week.
+    #expect(try Self.opens(store, "split", .week1).isEmpty)
     // A window that ends before is refused; of a market such series are left out.
     let window = "'1d', to_ts => '2026-06-30 00:00+08', adjust => 'split'"
     let refusal = #expect(throws: StoreError.self) {
