@@ -131,10 +131,10 @@ import Testing
       ]
       return try await writer.commit(commit).reference
     }
-    // The fourth: since the last of them there was no split.
-    #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 1) == 4)
+    // Beside them hfq, made of them; and since the last of them there was no split.
+    #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 1) == 7)
     #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 2) == 0)
-    #expect(try await factors([(50, 10), (0, 11), (-200, 15)], 3) == 6)
+    #expect(try await factors([(50, 10), (0, 11), (-200, 15)], 3) == 10)
     #expect(
       try database.execute(
         """
