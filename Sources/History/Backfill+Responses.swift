@@ -108,6 +108,7 @@ extension Backfill {
         progress.candles += receipt.candles
         progress.revisions += receipt.revisions
         progress.gapsClosed += receipt.repairs.closedGaps
+        parts.log.report(contradictedFactors: receipt.contradictedFactors)
         break
       } catch {
         guard error.code == .connectionLost || error.code == .transient,

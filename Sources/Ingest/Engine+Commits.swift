@@ -213,11 +213,7 @@ extension Engine {
         "the database refused rows, see the view rejections",
         metadata: ["rows": "\(receipt.refusals.rows)", "first": "\(receipt.refusals.first ?? "")"])
     }
-    if !receipt.contradictedFactors.isEmpty {
-      parts.log.critical(
-        "a file of factors contradicts the exchange and is not used there, see the view factors",
-        metadata: ["days": "\(receipt.contradictedFactors.joined(separator: ", "))"])
-    }
+    parts.log.report(contradictedFactors: receipt.contradictedFactors)
     guard receipt.seq != nil, receipt.notifyFault != status.commits.notifyFault else { return }
     if let fault = receipt.notifyFault {
       parts.log.error(
@@ -318,5 +314,14 @@ extension SourceState.Condition {
     case .degraded: .degraded
     case .stalled, .banned, .unauthorised: .down
     }
+  }
+}
+
+extension Logger {
+  package func report(contradictedFactors: [String]) {
+    if contradictedFactors.isEmpty { return }
+    critical(
+      "a file of factors contradicts the exchange and is not used there, see the view factors",
+      metadata: ["days": "\(contradictedFactors.joined(separator: ", "))"])
   }
 }

@@ -20,11 +20,13 @@ import Testing
   private struct DaySource: Upstream {
     var days: [TradingDay]
     var unknown: Set<FeedRequest> = []
+    var factors = ""
 
     func response(to feedRequest: FeedRequest, key: String?, host: Int) -> UpstreamResponse {
-      unknown.contains(feedRequest)
-        ? .response(status: 404, body: [], retryAfter: nil)
-        : .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
+      if unknown.contains(feedRequest) { return .response(status: 404, body: [], retryAfter: nil) }
+      var text = KlineText.days(days)
+      if case .factors = feedRequest.query { text = factors }
+      return .response(status: 200, body: Array(text.utf8), retryAfter: nil)
     }
   }
 
@@ -54,12 +56,12 @@ import Testing
   }
 
   private func backfill(
-    of days: [TradingDay], unknown: Set<FeedRequest> = [], calendar: TradingCalendar = .shanghai,
-    at start: Timestamp,
+    of days: [TradingDay], unknown: Set<FeedRequest> = [], factors: String = "",
+    calendar: TradingCalendar = .shanghai, at start: Timestamp,
     in folder: JournalFolder, sleeper: Sleeper = Sleeper(), lines: LogLines = LogLines()
   ) throws -> Backfill {
     var parts = BackfillParts(
-      upstream: DaySource(days: days, unknown: unknown), key: nil, writer: writer,
+      upstream: DaySource(days: days, unknown: unknown, factors: factors), key: nil, writer: writer,
       journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
       calendar: calendar, log: lines.logger)
     parts.clock = .scaled(from: start, speed: 1)
@@ -131,6 +133,40 @@ import Testing
       of: [Self.last], unknown: Set(factors), at: Self.lateOnLast, in: folder
     ).run([BackfillTask(feedRequests: feedRequests, days: Self.last...Self.last)]) { _ in }
     #expect(end.tasksDone == 1 && end.tasksFailed == 0 && end.candles == 1)
+  }
+
+  @Test func `alarms of a file of factors that the exchange contradicts`() async throws {
+    let before = try #require(TradingCalendar.shanghai.previous(before: Self.last))
+    try database.execute(
+      """
+      insert into candled.market_session values
+        (1, '\(before)', '\(before) 09:30+08', '\(before) 15:00+08'),
+        (1, '\(Self.last)', '\(Self.last) 09:30+08', '\(Self.last) 15:00+08');
+      insert into candled.instrument (id, symbol, source, first_seen)
+      values (1, 'sh600001', 1, now());
+      select candled.ensure_partition('\(before)');
+      insert into candled.candle
+        (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
+        open, high, low, close, volume, turnover)
+      values
+        ('\(before) 09:30+08', '\(before) 15:00+08', now(), 1, '\(before)', 240, 0, 1, 12.01,
+        12.01, 12.01, 12.01, 100, 1201);
+      insert into candled.day_audit
+        (instrument_id, trading_day, minute_volume, minute_turnover, gap_volume, gap_turnover,
+        after_hours_volume, after_hours_turnover, minutes_traded, minutes_untraded,
+        minutes_missing, known_from, previous_close)
+      values (1, '\(Self.last)', 0, 0, 0, 0, 0, 0, 0, 0, 0, now(), 8.39)
+      """)
+    let (folder, lines) = (try JournalFolder(), LogLines())
+    let file =
+      #"{"total":2,"data":[{"d":"\#(Self.last)","f":"14.31"},{"d":"1900-01-01","f":"1.0"}]}"#
+    let end = try await backfill(
+      of: [], factors: "var sh600001hfq=\(file)", at: Self.lateOnLast, in: folder, lines: lines
+    ).run([
+      BackfillTask(
+        feedRequests: [.sinaFactors(StoreSamples.symbol(1), .hfq)], days: Self.last...Self.last)
+    ]) { _ in }
+    #expect(end.tasksDone == 1 && lines.count("level=critical") == 1, "\(lines.lines)")
   }
 
   @Test func `begins the later tasks once all others are done, and not if one was given up`()
