@@ -204,8 +204,8 @@ extension QuoteStage {
     let isNextDay = known.tradingDay == book.calendar.previous(before: today.tradingDay)
     let sawClose = isNextDay && known.at.shanghaiSecondOfDay >= Session.afternoonClose
     response.exRights.add([known.symbol], isSupposed: !sawClose)
-    // What the tables have decides. What stood still has a row of the morning.
-    if sawClose || isNextDay && known.last.isZero {
+    // What the tables have decides: the close may have been recorded by other means.
+    if isNextDay {
       response.exDays.append(FactorBatch.ExDay(symbol: known.symbol, day: today.tradingDay))
     }
   }
