@@ -111,7 +111,7 @@ struct FactorTable: TableGroup {
 
   /// The last price before a day is the close, or, of what did not trade since, the previous close
   /// of the day before. Only what the exchange says of a day can be tested; but what a fund's cash
-  /// is worth depends on its price.
+  /// is worth depends on its price, of not too long ago.
   private static let readExDays = Statement(
     name: "read_ex_days",
     sql: """
@@ -136,6 +136,10 @@ struct FactorTable: TableGroup {
         where l.instrument_id = k.instrument_id
           and l.timeframe = 240
           and l.opened_at < k.day::timestamp at time zone m.zone
+          and l.opened_at > case
+            when i.kind = 2 then (k.day - 30)::timestamp at time zone m.zone
+            else '-infinity'
+          end
           and (e.previous_close is not null or i.kind = 2)
         order by l.opened_at desc
         limit 1

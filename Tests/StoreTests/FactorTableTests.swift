@@ -167,6 +167,25 @@ import Testing
       try await judged(5) == [["hfq", "2026-07-06", nil, "derived", "within_a_tick", nil]])
   }
 
+  @Test func `what a fund paid is not compared with a price of long ago`() async throws {
+    let fund = try #require(Symbol("sh510050"))
+    let rows = try [("1900-01-01", "0"), ("2026-07-06", "0.05")].map { day, cash in
+      AdjustmentFactor(
+        symbol: fund, kind: .hfq, from: try #require(TradingDay(day)), factor: ExactDecimal(1),
+        fund: .init(cash: try ExactDecimal(cash), split: ExactDecimal(1)))
+    }
+    var served: [[String?]] = []
+    for (place, day) in ["2026-05-29", "2026-06-30"].enumerated() {
+      let position = Int64(2 * place + 2)
+      var prices = Commit(position: JournalPosition(position), knownAt: StoreSamples.start)
+      prices.candles = [try Self.closing("2.500", on: day, of: fund)]
+      _ = try await writer.commit(prices)
+      _ = try await commit(FactorBatch(source: .sina, factors: rows), position + 1)
+      served.append(try self.served().prefix(2).map { $0[2] })
+    }
+    #expect(served == [[nil, "1.000000"], ["1.000000", "1.020408"]])
+  }
+
   @Test func `a candle says what its adjustment rests on`() async throws {
     _ = try await commit(file("14.30978723404"), 2)
     _ = try await commit(exDays, 3)
