@@ -11,11 +11,21 @@ struct FeedAssembler: Sendable {
   private var leaderLostAt: Timestamp?
   /// The newest day of each market: its 52 weeks are read anew with the first quote of a day.
   private var days: [MarketZone: TradingDay] = [:]
+  /// When the first change came behind the directory.
+  private var directoryUsedAt: Timestamp?
+
+  /// Of factors that change by day, and the 52 weeks with them, no change says anything.
+  private static let directorySecondsMax: Int64 = 900
 
   /// Whether the change names a series that the directory lacks, or another name of one, or begins
-  /// a day.
+  /// a day, or comes a quarter of an hour later.
   func needsDirectory(for change: FeedChange) -> Bool {
-    change.quotes.contains { quote in
+    if let since = directoryUsedAt?.adding(seconds: Self.directorySecondsMax),
+      since <= change.committedAt
+    {
+      return true
+    }
+    return change.quotes.contains { quote in
       guard let place = place(of: quote.quote.symbol, source: quote.source) else { return true }
       let series = state.directory[place]
       return series.name != quote.name || isNewDay(quote.quote, in: series.zone)
@@ -27,6 +37,7 @@ struct FeedAssembler: Sendable {
   }
 
   mutating func setDirectory(_ records: [SeriesRecord]) {
+    directoryUsedAt = nil
     state.directory = state.directory.updated(with: records)
     state.listVersion += 1
     let missing = state.directory.series.count - state.stocks.count
@@ -54,6 +65,7 @@ struct FeedAssembler: Sendable {
   }
 
   mutating func apply(_ change: FeedChange) -> FeedUpdate {
+    directoryUsedAt = directoryUsedAt ?? change.committedAt
     state.seq = change.seq
     (state.committedAt, state.knownAt) = (change.committedAt, change.knownAt)
     for event in change.events {
