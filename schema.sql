@@ -494,11 +494,13 @@ comment on column adjustment_factor.filed_split is
 comment on column adjustment_factor.basis is
   'What the step of from_day rests on: file, or derived (the close over the next previous close).';
 comment on column adjustment_factor.verdict is
-  'What the exchange''s previous close says of the file''s step: proven, within_a_tick, '
-  'contradicted or untestable. Null before the first change, and where nothing changed.';
+  'What the exchange''s previous close says of the file''s step: proven, within_a_tick (also of one '
+  'that the file lacks), contradicted or untestable. Null before the first change, and where '
+  'nothing changed.';
 comment on column adjustment_factor.exception is
-  'Why the verdict is no better: unrecorded, close_unseen, first_day (no close before it), unmoved '
-  '(the previous close of a fund that paid is the close) or cash_by_holder (a tick off).';
+  'Why the verdict is no better: unrecorded, close_unseen, first_day (no close before it is stored, '
+  'of a fund none of 30 days), unmoved (the previous close of a fund that paid is the close) or '
+  'cash_by_holder (a tick off).';
 comment on column adjustment_factor.known_from is 'This value was known in [known_from, known_to).';
 comment on column adjustment_factor.known_to is 'Null for the current value.';
 

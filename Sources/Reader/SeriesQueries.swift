@@ -17,10 +17,11 @@ package struct SeriesRecord: Sendable, Hashable {
   package var board: String?
   package var currency: String
   package var zone: MarketZone
-  /// The highest and the lowest price of 52 weeks, as traded, at the time of the query.
+  /// The highest and the lowest price of 52 weeks, adjusted, at the time of the query; nil where no
+  /// factor is known of some.
   package var yearHigh: ExactDecimal?
   package var yearLow: ExactDecimal?
-  /// The newest ex-day in those 52 weeks: prices before it are of another scale.
+  /// The newest ex-day in those 52 weeks: prices before it are adjusted.
   package var yearExDay: TradingDay?
 
   package init(
