@@ -42,7 +42,34 @@ struct FactorTable: TableGroup {
         reviews[id, default: Review(symbol: exDay.symbol)].exDays.insert(exDay.day)
       }
     }
+    try replace(reviews, in: &context)
+  }
+
+  private static let readUnrecorded = Statement(
+    name: "read_unrecorded_factors",
+    sql: """
+      select distinct i.id, i.symbol
+      from adjustment_factor f
+      join instrument i on i.id = f.instrument_id
+      where f.from_day = $1::date
+        and f.exception = 'unrecorded'
+        and f.known_to is null
+      """)
+
+  /// Steps that were filed before their day: to be called once it is certified.
+  func test(_ day: TradingDay, in context: inout CommitContext) throws(StoreError) {
+    var reviews: [Int32: Review] = [:]
+    for var row in try run(Self.readUnrecorded, with: WireParameters(.day(day))).rows {
+      reviews[try row.int32()] = Review(symbol: try row.symbol())
+    }
+    try replace(reviews, in: &context)
+  }
+
+  private func replace(
+    _ reviews: [Int32: Review], in context: inout CommitContext
+  ) throws(StoreError) {
     if reviews.isEmpty { return }
+    var reviews = reviews
     try readStored(into: &reviews)
     try readEvidence(into: &reviews)
     var rows: [Identified<ServedFactor>] = []

@@ -108,6 +108,9 @@ struct ReferenceTable: TableGroup {
       context.strategy.isolatesRows ? rows.factors.flatMap(\.byInstrument) : rows.factors
     try session.write(
       factors, in: &context, rowDescription: \.rowDescription, by: session.factors.replace)
+    for case .dayComplete(let day, _, _) in commit.events {
+      try session.factors.test(day, in: &context)
+    }
     try write(rows.lists, to: Self.lists, in: &context)
     try session.write(rows.sessions, in: &context, rowDescription: \.rowDescription, by: replace)
     for contradiction in rows.contradictions { try record(contradiction, in: &context) }

@@ -53,13 +53,15 @@ import Testing
         previousClose: try ExactDecimal(previousClose), limits: .unstated, source: .live))
   }
 
-  private func file(_ step: String?) throws -> FactorBatch {
+  private func file(
+    _ step: String?, of symbol: Symbol = FactorTableTests.symbol
+  ) throws -> FactorBatch {
     let rows = [("1900-01-01", "1")] + [step].compactMap(\.self).map { ("2026-07-06", $0) }
     return FactorBatch(
       source: .sina,
       factors: try rows.map { day, factor in
         AdjustmentFactor(
-          symbol: Self.symbol, kind: .hfq, from: try #require(TradingDay(day)),
+          symbol: symbol, kind: .hfq, from: try #require(TradingDay(day)),
           factor: try ExactDecimal(factor))
       })
   }
@@ -165,6 +167,22 @@ import Testing
     _ = try await writer.commit(rows)
     #expect(
       try await judged(5) == [["hfq", "2026-07-06", nil, "derived", "within_a_tick", nil]])
+  }
+
+  @Test func `a step that was filed before its day is tested once it is over`() async throws {
+    let symbol = StoreSamples.symbol(2)
+    var rows = Commit(position: JournalPosition(2), knownAt: StoreSamples.start)
+    rows.candles = [try Self.closing("12.01", on: "2026-07-03", of: symbol)]
+    _ = try await writer.commit(rows)
+    _ = try await commit(file("14.30978723404", of: symbol), 3)
+    #expect(try served()[1][4] == "untestable")
+    rows = Commit(position: JournalPosition(4), knownAt: StoreSamples.start.adding(seconds: 4))
+    rows.certificates = [
+      try Self.certificate(of: Self.exDay, previousClose: "12.01", symbol)
+    ]
+    rows.events = [.dayComplete(day: Self.exDay, instruments: 1, residuals: 0)]
+    #expect(try await writer.commit(rows).contradictedFactors == ["sh600002 2026-07-06"])
+    #expect(try served()[1][4] == "contradicted")
   }
 
   @Test func `what a fund paid is not compared with a price of long ago`() async throws {
