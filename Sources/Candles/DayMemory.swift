@@ -1,3 +1,4 @@
+/// What an instrument's day may go back to, and when that is written.
 import Market
 
 extension InstrumentDay {

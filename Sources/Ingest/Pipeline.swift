@@ -205,7 +205,7 @@ extension Pipeline {
   private mutating func collect(_ place: Int, into digest: inout Digest) {
     guard !stages[place].book.output.isEmpty else { return }
     let output = stages[place].takeOutput()
-    for index in output.touched { stages[place].touched.insert(index) }
+    for index in output.touched { stages[place].pending.touched.insert(index) }
     for case .dispute(let dispute) in output.events { digest.disputes.append(dispute) }
     if stages[place].isMainland {
       for case .dayComplete(let day, _, _) in output.events {

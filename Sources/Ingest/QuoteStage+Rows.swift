@@ -116,7 +116,7 @@ extension QuoteStage {
       isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail), .rejected(let reason, let detail):
-      if case .held = verdict { touched.insert(index) }
+      if case .held = verdict { pending.touched.insert(index) }
       silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
       rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
@@ -132,7 +132,7 @@ extension QuoteStage {
         rows.counters.changedSnapshots += 1
         replaceLatest(index, by: place, line: line, in: &response)
       }
-      if stateChanged || !isRepetition { touched.insert(index) }
+      if stateChanged || !isRepetition { pending.touched.insert(index) }
     }
   }
 
@@ -182,7 +182,9 @@ extension QuoteStage {
       latest[index]?.quote.limits = known.limits
     }
     lines.keep(line, at: index)
-    if mayName, names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
+    if mayName, names.update(at: index, raw: rawName(place, in: response)) {
+        pending.renamed.insert(index)
+      }
   }
 
   /// Mutating, so that it gets no copy.
@@ -246,7 +248,7 @@ extension QuoteStage {
   }
 
   mutating func miss(_ index: Int) {
-    if book.missed(index) { touched.insert(index) }
+    if book.missed(index) { pending.touched.insert(index) }
   }
 }
 

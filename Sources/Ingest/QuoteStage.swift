@@ -28,9 +28,15 @@ struct QuoteStage {
   var silence = SilenceMonitor()
   /// Whether today trades.
   var dayWatch: DayWatch
+  var pending = PendingRows()
+
   /// Whose row, and whose name, is to be written.
-  var touched = IndexSet()
-  var renamed = IndexSet()
+  struct PendingRows {
+    var touched = IndexSet()
+    var renamed = IndexSet()
+
+    var isEmpty: Bool { touched.isEmpty && renamed.isEmpty }
+  }
 
   /// - Parameter calendar: of the mainland; another market has its own days.
   init(_ source: Source, rules: CandleRules, calendar: TradingCalendar) {
@@ -55,7 +61,7 @@ struct QuoteStage {
   /// Whether the mainland's own rules hold: of codes, and of the previous close after a dividend.
   var isMainland: Bool { book.rules.hours == .mainlandChina }
 
-  var hasPendingRows: Bool { !touched.isEmpty || !renamed.isEmpty }
+  var hasPendingRows: Bool { !pending.isEmpty }
 
   /// - Throws: `EngineError` if the stored state is not this version's.
   mutating func restore(_ row: StoredState.InstrumentState) throws {
@@ -165,12 +171,12 @@ struct QuoteStage {
 extension QuoteStage {
   /// Adds the rows of all that changed since the last commit.
   mutating func handOver(to commit: inout Commit) {
-    let changed = touched.take()
+    let changed = pending.touched.take()
     commit.quotes.reserveCapacity(commit.quotes.count + changed.count)
     for index in changed {
       if let row = quoteRow(index) { commit.quotes.append(row) }
     }
-    commit.instruments += renamed.take().sorted().map { instrumentRow($0) }
+    commit.instruments += pending.renamed.take().sorted().map { instrumentRow($0) }
   }
 
   private func instrumentRow(_ index: Int) -> InstrumentRow {

@@ -19,7 +19,7 @@ struct DatabaseCommand: ParsableCommand {
       """
       Without store.url candled runs a PostgreSQL of its own, made by the version that was \
       installed then. Each major version is maintained for five years. A server of store.url is \
-      upgraded by whoever runs it.
+      upgraded by its operator.
       """,
       examples: [
         "candled database status": "the version, its end, and what an upgrade would take",
@@ -27,10 +27,13 @@ struct DatabaseCommand: ParsableCommand {
         "candled database upgrade": "to the newest version that is installed",
         "candled database discard": "remove what the last upgrade replaced",
       ]),
-    subcommands: [Status.self, Check.self, Upgrade.self, Discard.self])
+    subcommands: [
+      DatabaseStatus.self, DatabaseCheck.self, DatabaseUpgrade.self, DatabaseDiscard.self,
+    ])
 
-  struct Status: ParsableCommand {
+  struct DatabaseStatus: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "status",
       abstract: "Print the version of the private PostgreSQL, and what an upgrade would take.",
       discussion: Help.discussion(
         "Asks neither the server nor a source. Writes 64 MiB for a moment, to time a copy.",
@@ -53,8 +56,9 @@ struct DatabaseCommand: ParsableCommand {
     }
   }
 
-  struct Check: ParsableCommand {
+  struct DatabaseCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Check whether the private PostgreSQL can be upgraded.",
       discussion: Help.discussion(
         """
@@ -72,8 +76,9 @@ struct DatabaseCommand: ParsableCommand {
     }
   }
 
-  struct Upgrade: ParsableCommand {
+  struct DatabaseUpgrade: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "upgrade",
       abstract: "Bring the private PostgreSQL to another major version.",
       discussion: Help.discussion(
         """
@@ -107,8 +112,9 @@ struct DatabaseCommand: ParsableCommand {
     }
   }
 
-  struct Discard: ParsableCommand {
+  struct DatabaseDiscard: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "discard",
       abstract: "Remove what the last upgrade replaced.",
       discussion: Help.discussion(
         """
@@ -149,7 +155,7 @@ extension ConfigurationOptions {
     guard settings[StoreSettings.url] == nil else {
       throw CommandFailure(
         status: .configuration,
-        sentence: "store.url is set: that server is upgraded by whoever runs it")
+        sentence: "store.url is set: that server is upgraded by its operator")
     }
     try FolderOwner.become(of: settings[StateSettings.directory])
     return settings.embeddedServer

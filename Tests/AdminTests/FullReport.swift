@@ -80,7 +80,6 @@ enum Sample {
     report.privateServer = PrivateServer()
     report.privateServer?.major = 15
     report.privateServer?.maintainedUntil = TradingDay("2027-11-11")
-    report.privateServer?.fault = "it does not start"
     report.privateServer?.install = "apt-get install postgresql-15"
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
     report.journal = DiskUsage(

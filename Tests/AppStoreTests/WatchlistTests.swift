@@ -143,6 +143,12 @@ import Testing
     }
   }
 
+  private static func undated(_ list: Watchlist) -> Watchlist {
+    var list = list
+    list.updatedAt = list.createdAt
+    return list
+  }
+
   @Test func `random commands leave what a plain array would hold`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SplitMix(seed: seed)
@@ -152,7 +158,7 @@ import Testing
     for number in 0..<300 {
       try step(lists, &model, number: number, using: &random)
       let stored = try lists.all()
-      guard stored == model.lists else {
+      guard stored.map(Self.undated) == model.lists.map(Self.undated) else {
         Issue.record("seed \(seed), command \(number): \(stored) is not \(model.lists)")
         return
       }

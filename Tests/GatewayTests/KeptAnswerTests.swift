@@ -46,7 +46,7 @@ import Testing
     let routes = PageRoutes.all
     let table = RouteTable(
       routes + [ServiceRoutes.describing(routes)], access: nil, counters: RequestCounters())
-    for path in ["/", "\(Page.folder)page.js", "/v1/openapi.json"] {
+    for path in ["\(Page.folder)page.js", "\(Page.folder)page.css", "/v1/openapi.json"] {
       let first = try await Asked(path, of: table)
       #expect(first.shares(with: try await Asked(path, of: table)) == [true, true], "\(path)")
     }

@@ -52,10 +52,10 @@ import Testing
       try await fixture.broker.fill(id, quantity: 100, price: ExactDecimal(units: 1_001, scale: 2))
     }
     func list(_ name: String) async throws {
-      let body = #"{"name":"\(name)","symbols":["sh600000","sh600001"]}"#
+      let body = #"{"name":"\#(name)","symbols":["sh600000","sh600001"]}"#
       let made = try await fixture.ask(.post, "/v2/watchlists", body)
       #expect(made.count("assets") == 2, "\(made)")
-      _ = try await fixture.ask(.post, "/v1/accounts", #"{"name":"\(name)","market":"A"}"#)
+      _ = try await fixture.ask(.post, "/v1/accounts", #"{"name":"\#(name)","market":"A"}"#)
     }
     try await hold("sh600000")
     #expect(try await count() == statements)

@@ -86,6 +86,7 @@ import Testing
     async throws
   {
     var run = try FailoverRun([])
+    run.sources = [.live]
     run.market = SimulatedMarket(seed: 5, day: Self.newYear[0], instruments: 24)
     let engine = try run.engine()
     #expect(await engine.report(on: []).isDaySupposed)

@@ -31,14 +31,14 @@ import Testing
   @Test func `one that is to be compared is probed at once, and then every 30 s`() {
     var bench = bench(.probed)
     bench.feed(.started) { _, _ in Reply() }
-    bench.run(untilElapsedSeconds: 10) { _, _ in Reply() }
+    bench.run(untilElapsedSeconds: 40) { _, _ in Reply() }
     #expect(bench.requests.count == 1)
     bench.feed(.roleChanged(.compared)) { _, _ in Reply() }
-    bench.run(untilElapsedSeconds: 15) { _, _ in Reply() }
+    bench.run(untilElapsedSeconds: 45) { _, _ in Reply() }
     #expect(bench.requests.map(\.request.purpose) == [.probe, .probe])
-    bench.run(untilElapsedSeconds: 39) { _, _ in Reply() }
+    bench.run(untilElapsedSeconds: 69) { _, _ in Reply() }
     #expect(bench.requests.count == 2)
-    bench.run(untilElapsedSeconds: 50) { _, _ in Reply() }
+    bench.run(untilElapsedSeconds: 80) { _, _ in Reply() }
     #expect(bench.requests.count == 3)
   }
 

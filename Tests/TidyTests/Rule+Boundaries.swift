@@ -77,7 +77,7 @@ extension Rule {
       "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
     "candled": [
-      "Market", "Candles", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
       "Reader", "Commits", "Store", "Operations", "CandledClient", "TerminalView",
       "Ingest", "History", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
       "ArgumentParser",

@@ -147,9 +147,7 @@ final class FollowerConnection: ChannelInboundHandler {
       follower.received(message, bytes: bytes, now: now, in: streams.market, resolve: resolver))
   }
 
-  private var client: AccessKey { grant?.client ?? address }
-
-  private lazy var address = streams.services.access.client(at: opening.peer)
+  private var client: AccessKey { grant?.client ?? opening.client }
 
   /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
   private func isPlaceholder(_ message: ClientMessage) -> Bool {

@@ -96,6 +96,8 @@ extension FollowerConnection {
   struct Opening: Sendable {
     let framing: StreamFraming
     let peer: StreamPeer
+    /// Who pays without a token.
+    let client: AccessKey
     /// Bytes before the first message.
     var preamble = ByteBuffer()
     var credential: StreamCredential?

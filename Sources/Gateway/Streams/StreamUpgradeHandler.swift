@@ -97,9 +97,10 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
       let head = HTTPResponseHead(
         version: .http1_1, status: .switchingProtocols, headers: headers)
       context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
+      let peer = self.peer(of: request, context: context)
       self.follow(
         FollowerConnection.Opening(
-          framing: .webSocket, peer: self.peer(of: request, context: context),
+          framing: .webSocket, peer: peer, client: self.hub.services.access.client(at: peer),
           credential: request.credential,
           isAnonymousAllowed: self.hub.services.isAnonymousAllowed, identity: identity),
         context: context)
@@ -139,10 +140,11 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
     }
     for (name, value) in pageHeaders { preamble.writeString("\(name): \(value)\r\n") }
     preamble.writeString("\r\nretry: 2000\n\n")
+    let peer = peer(of: request, context: context)
     follow(
       FollowerConnection.Opening(
-        framing: .events, peer: peer(of: request, context: context), preamble: preamble,
-        isAnonymousAllowed: true, identity: identity, grant: grant,
+        framing: .events, peer: peer, client: hub.services.access.client(at: peer),
+        preamble: preamble, isAnonymousAllowed: true, identity: identity, grant: grant,
         request: request.subscription),
       context: context)
   }
