@@ -104,7 +104,8 @@ extension EmbeddedServer {
     return folder
   }
 
-  private func makeParents() throws(EmbeddedServerError) {
+  /// What the server's user must reach its folder through.
+  package func makeParents() throws(EmbeddedServerError) {
     for parent in parents where mkdir(parent, 0o755) != 0 {
       // A parent that exists may be on a read-only file system or refuse us: ask for it itself.
       let number = errno

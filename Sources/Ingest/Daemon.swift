@@ -71,9 +71,12 @@ package struct Daemon: Sendable {
   package func run(
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Unsaved {
+    let isPrivate = settings[StoreSettings.url] == nil
+    // The journal's folder may be beside the server's, and admits nobody.
+    if isPrivate { try settings.embeddedServer.makeParents() }
     // Another daemon's folder is another daemon's server.
     let identity = try JournalIdentity(directory: settings.journalPath)
-    guard settings[StoreSettings.url] == nil else { return try await serve(as: identity, onReady) }
+    guard isPrivate else { return try await serve(as: identity, onReady) }
     let keeper = PostgresSupervisor(settings.embeddedServer, log: log) { [state] in
       state.privateServer = $0
     }
