@@ -16,8 +16,8 @@ import Testing
 /// What is stored of a day is read once and then follows the feed: it is never other than the view.
 @Suite(.ownThread) struct CoverageMemoryTests {
   private static let path = "/v1/coverage?day=2026-07-06"
-  /// A reading: a transaction, the place in the feed, the rows.
-  private static let reading = 4
+  /// A reading: a transaction, its plans, the place in the feed, the rows.
+  private static let reading = 5
 
   private static func certificate(of number: Int) -> DayCertificate {
     DayCertificate(

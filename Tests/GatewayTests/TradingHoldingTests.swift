@@ -135,7 +135,7 @@ import Testing
   func newerPrices() throws {
     let (day, symbol) = (StoreSamples.day, StoreSamples.symbol(0))
     var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: 34_500)
-    quote.last = Self.price
+    (quote.last, quote.high) = (Self.price, Self.price)
     var state = MarketState(epoch: 1, seq: 1, stocks: [EncodedStock(quote)])
     state.directory = InstrumentDirectory().updated(with: [
       try InstrumentDirectoryTests.record(1, "\(symbol)", name: nil)
