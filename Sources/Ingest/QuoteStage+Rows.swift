@@ -183,8 +183,8 @@ extension QuoteStage {
     }
     lines.keep(line, at: index)
     if mayName, names.update(at: index, raw: rawName(place, in: response)) {
-        pending.renamed.insert(index)
-      }
+      pending.renamed.insert(index)
+    }
   }
 
   /// Mutating, so that it gets no copy.
