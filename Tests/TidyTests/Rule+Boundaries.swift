@@ -77,8 +77,8 @@ extension Rule {
       "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
     "candled": [
-      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
-      "Reader", "Commits", "Store", "Operations", "CandledClient", "TerminalView",
+      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+      "Postgres", "Reader", "Commits", "Store", "Operations", "CandledClient", "TerminalView",
       "Ingest", "History", "Admin", "Commands", "DaemonCommands", "Platform", "Logging",
       "ArgumentParser",
     ],
