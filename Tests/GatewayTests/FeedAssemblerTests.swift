@@ -1,9 +1,9 @@
 import Market
-import Reader
 import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Reader
 
 @Suite struct FeedAssemblerTests {
   @Test("the directory is read anew after a quarter of an hour, for factors change by day")
