@@ -28,10 +28,10 @@ struct QuoteStage {
   var silence = SilenceMonitor()
   /// Whether today trades.
   var dayWatch: DayWatch
-  var pending = PendingRows()
+  var pending = Unwritten()
 
   /// Whose row, and whose name, is to be written.
-  struct PendingRows {
+  struct Unwritten {
     var touched = IndexSet()
     var renamed = IndexSet()
 

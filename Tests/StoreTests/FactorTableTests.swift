@@ -104,7 +104,7 @@ import Testing
     try database.execute(
       """
       insert into candled.market_session values
-        (1, '2026-07-04', '2026-07-04 09:30+08', '2026-07-04 09:30+08', 2),
+        (1, '2026-07-04', '2026-07-04 09:30+08', '2026-07-04 09:30+08', 2, default, default),
         (1, '2026-07-05', '2026-07-05 09:30+08', '2026-07-05 15:00+08', 1, default, 'infinity')
       """)
     _ = try await commit(file("1.430978723404"), 2)
