@@ -196,6 +196,7 @@ import Testing
     for (place, day) in ["2026-05-29", "2026-06-30"].enumerated() {
       let position = Int64(2 * place + 2)
       var prices = Commit(position: JournalPosition(position), knownAt: StoreSamples.start)
+      prices.instruments = [InstrumentRow(symbol: fund, source: .live, kind: .fund)]
       prices.candles = [try Self.closing("2.500", on: day, of: fund)]
       _ = try await writer.commit(prices)
       _ = try await commit(FactorBatch(source: .sina, factors: rows), position + 1)
