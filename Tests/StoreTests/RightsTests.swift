@@ -151,6 +151,11 @@ import Testing
       do $$
       begin
         execute format('alter database %I owner to \(login)', current_database());
+        -- What to PostgreSQL 16 who makes a role has of it: the cluster has these already.
+        if current_setting('server_version_num')::integer >= 160000 then
+          execute 'grant candled_owner, candled, candled_reader to \(login)'
+            ' with admin true, set false, inherit false';
+        end if;
       end
       $$
       """, url: url)
