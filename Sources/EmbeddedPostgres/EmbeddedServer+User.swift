@@ -21,7 +21,9 @@ extension EmbeddedServer {
     /// A program that ends with this process: what is left of it would work on data that another
     /// has taken up by then.
     func runningWithUs(_ arguments: [String]) -> [String] {
-      let setpriv = EmbeddedServer.setprivPaths.first { access($0, X_OK) == 0 }
+      // A unit's sandbox forbids setpriv, and systemd ends what is left of the unit.
+      let isInUnit = getenv("INVOCATION_ID") != nil
+      let setpriv = isInUnit ? nil : EmbeddedServer.setprivPaths.first { access($0, X_OK) == 0 }
       let ending = setpriv.map { [$0, "--pdeathsig", "KILL", "--"] } ?? []
       return running(ending + arguments)
     }
