@@ -20,40 +20,25 @@ package enum DayFile {
   package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> [DeclaredDay] {
-    var days: [DeclaredDay] = []
-    var firstLines: [TradingDay: Int] = [:]
-    var problems: [ConfigurationProblem] = []
-    let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
-    for (index, line) in lines.enumerated() {
-      let words = line.prefix { $0 != "#" }.split(separator: ",", omittingEmptySubsequences: false)
+    try LineFile.parse(text, origin: origin, field: fields[0], key: \.day) { line, expect in
+      let words = line.split(separator: ",", omittingEmptySubsequences: false)
         .map { String($0).trimmed }
-      if words == [""] { continue }
-      func expect(_ what: String, in field: String? = nil) {
-        problems.append(
-          ConfigurationProblem(origin: origin, line: index + 1, key: field, sentence: what))
-      }
       guard words.count == fields.count else {
-        expect("expected \(fields.joined(separator: ",")), found \(words.count) fields")
-        continue
+        expect("expected \(fields.joined(separator: ",")), found \(words.count) fields", nil)
+        return nil
       }
       let (day, announcedOn) = (TradingDay(words[0]), TradingDay(words[3]))
       let status = ["closed": false, "trading": true][words[1]]
-      if day == nil { expect("expected a date such as 2027-02-08", in: fields[0]) }
-      if status == nil { expect("expected closed or trading", in: fields[1]) }
+      if day == nil { expect("expected a date such as 2027-02-08", fields[0]) }
+      if status == nil { expect("expected closed or trading", fields[1]) }
       if day?.isWeekend == true, status == true {
-        expect("expected a weekday: the exchanges never trade on a weekend", in: fields[0])
+        expect("expected a weekday: the exchanges never trade on a weekend", fields[0])
       }
-      if words[2].isEmpty { expect("expected who announced it", in: fields[2]) }
-      if announcedOn == nil { expect("expected a date such as 2027-01-20", in: fields[3]) }
-      guard let day, let status, let announcedOn else { continue }
-      if let first = firstLines.updateValue(index + 1, forKey: day) {
-        expect("\(day) is already on line \(first)", in: fields[0])
-      }
-      days.append(
-        DeclaredDay(day: day, trades: status, source: words[2], announcedOn: announcedOn))
+      if words[2].isEmpty { expect("expected who announced it", fields[2]) }
+      if announcedOn == nil { expect("expected a date such as 2027-01-20", fields[3]) }
+      guard let day, let status, let announcedOn else { return nil }
+      return DeclaredDay(day: day, trades: status, source: words[2], announcedOn: announcedOn)
     }
-    guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
-    return days
   }
 
   /// Reads and parses the file at `path`.

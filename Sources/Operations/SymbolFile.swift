@@ -8,30 +8,11 @@ package enum SymbolFile {
   package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> [Symbol] {
-    var symbols: [Symbol] = []
-    var firstLines: [Symbol: Int] = [:]
-    var problems: [ConfigurationProblem] = []
-    let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
-    for (index, line) in lines.enumerated() {
-      let name = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
-      guard !name.isEmpty else { continue }
-      guard let symbol = Symbol(name) else {
-        problems.append(
-          ConfigurationProblem(
-            origin: origin, line: index + 1, key: nil,
-            sentence: "expected a symbol such as sh600519"))
-        continue
-      }
-      if let first = firstLines.updateValue(index + 1, forKey: symbol) {
-        problems.append(
-          ConfigurationProblem(
-            origin: origin, line: index + 1, key: nil,
-            sentence: "\(symbol) is already on line \(first)"))
-      }
-      symbols.append(symbol)
+    try LineFile.parse(text, origin: origin, key: \.self) { line, expect in
+      let symbol = Symbol(line.filter { !$0.isWhitespace })
+      if symbol == nil { expect("expected a symbol such as sh600519", nil) }
+      return symbol
     }
-    guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
-    return symbols
   }
 
   /// Reads and parses the file at `path`.
