@@ -69,6 +69,16 @@ struct HoldingPrice: Sendable, Hashable {
   func before(isActionBooked: Bool) -> ExactDecimal? {
     isActionBooked ? yesterdayClose ?? previousClose : previousClose
   }
+
+  /// Takes the newest of that day from memory.
+  /// - Returns: whether memory has one of that day.
+  mutating func update(at place: SeriesPlace, in state: MarketState) -> Bool {
+    isStale = state.lostAt != nil || state.stalled[state.directory[place].sourceName] != nil
+    guard let figures = state.figures(of: place), figures.tradingDay == day else { return false }
+    last = figures.price ?? figures.previousClose
+    previousClose = figures.previousClose
+    return true
+  }
 }
 
 extension AccountOpening {
@@ -173,13 +183,11 @@ struct AccountHoldings: Sendable {
   func revalued(in state: MarketState) -> AccountHoldings? {
     var revalued = self
     for (symbol, price) in prices {
-      guard let place = state.directory.meant(by: symbol), let figures = state.figures(of: place)
+      guard let place = state.directory.meant(by: symbol), state.figures(of: place) != nil
       else { continue }
-      guard figures.tradingDay == price.day, price.day <= opening.day else { return nil }
-      revalued.prices[symbol]?.last = figures.price ?? figures.previousClose
-      revalued.prices[symbol]?.previousClose = figures.previousClose
-      revalued.prices[symbol]?.isStale =
-        state.lostAt != nil || state.stalled[state.directory[place].sourceName] != nil
+      var price = price
+      guard price.day <= opening.day, price.update(at: place, in: state) else { return nil }
+      revalued.prices[symbol] = price
     }
     return revalued
   }
@@ -225,13 +233,7 @@ extension TradingService {
     var price = HoldingPrice(
       day: stored.day, last: stored.last, previousClose: stored.previousClose,
       yesterdayClose: stored.yesterdayClose, isStale: true)
-    guard let place = state.directory.meant(by: symbol) else { return price }
-    price.isStale =
-      state.lostAt != nil || state.stalled[state.directory[place].sourceName] != nil
-    if let figures = state.figures(of: place), figures.tradingDay == stored.day {
-      price.last = figures.price ?? figures.previousClose
-      price.previousClose = figures.previousClose
-    }
+    if let place = state.directory.meant(by: symbol) { _ = price.update(at: place, in: state) }
     return price
   }
 }
