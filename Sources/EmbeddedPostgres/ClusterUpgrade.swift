@@ -152,12 +152,10 @@ extension ClusterUpgrade {
   private func unfinished(_ parts: Parts) throws(EmbeddedServerError) -> UpgradeState? {
     guard let state = server.upgradeState, state.step != .replaced,
       state.from == parts.old.major, state.to == parts.new.major,
-      serving(.new).isInitialized, state.checkpoint == (try checkpoint(parts))
+      server.serving(.new).isInitialized, state.checkpoint == (try checkpoint(parts))
     else { return nil }
     return state
   }
-
-  private func serving(_ part: EmbeddedServer.Part) -> EmbeddedServer { server.serving(part) }
 
   /// Until `data.new` is what `data` is to be.
   private func verified(_ parts: Parts) throws(EmbeddedServerError) -> UpgradeState {
@@ -243,7 +241,7 @@ extension ClusterUpgrade {
     _ part: EmbeddedServer.Part, by binaries: ServerBinaries, as user: EmbeddedServer.ServerUser,
     body: (EmbeddedServer) throws(EmbeddedServerError) -> Value
   ) throws(EmbeddedServerError) -> Value {
-    let server = serving(part)
+    let server = server.serving(part)
     try server.prepareSocketDirectory(for: user)
     do throws(EmbeddedServerError) {
       try server.bringUp(with: binaries, as: user)
@@ -264,7 +262,7 @@ extension ClusterUpgrade {
     _ parts: Parts, arguments more: [String] = []
   ) throws(EmbeddedServerError) {
     _ = try ChildProcess.run(["/bin/rm", "-rf", "--", server.upgradeDirectory])
-    let servers = serving(.old)
+    let servers = server.serving(.old)
     try servers.prepareSocketDirectory(for: parts.user)
     guard mkdir(server.upgradeDirectory, 0o700) == 0 || errno == EEXIST else {
       throw server.unusable("make \(server.upgradeDirectory) in", errno: errno)
@@ -303,7 +301,7 @@ extension ClusterUpgrade {
   private func options(
     _ part: EmbeddedServer.Part, with binaries: ServerBinaries, as user: EmbeddedServer.ServerUser
   ) throws(EmbeddedServerError) -> String {
-    try serving(part).serverSettings(with: binaries, as: user)
+    try server.serving(part).serverSettings(with: binaries, as: user)
       .filter { !Self.ownOptions.contains($0.0) }
       .map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
   }

@@ -45,6 +45,20 @@ extension EmbeddedServer {
         'lo_creat', 'lo_create', 'lo_from_bytea'))
     """
 
+  /// Moves the right to call what fills the lock table.
+  private static func moveRight(from: String, to: String, where condition: String) -> String {
+    """
+    for entry in
+      select p.oid
+      from pg_proc p
+      where \(fillsLocks) and (\(condition))
+    loop
+      execute format('revoke execute on function %s from \(from)', entry);
+      execute format('grant execute on function %s to \(to)', entry);
+    end loop;
+    """
+  }
+
   /// As before `protectLocks`, in the database it is run in: pg_upgrade gives the rights of a
   /// function to one with the same arguments, which another version need not have. The next start
   /// protects them again.
@@ -53,14 +67,7 @@ extension EmbeddedServer {
     declare
       entry regprocedure;
     begin
-      for entry in
-        select p.oid
-        from pg_proc p
-        where \(fillsLocks) and p.proacl is not null
-      loop
-        execute format('revoke execute on function %s from \(trusted)', entry);
-        execute format('grant execute on function %s to public', entry);
-      end loop;
+      \(moveRight(from: trusted, to: "public", where: "p.proacl is not null"))
     end
     $$
     """
@@ -75,17 +82,12 @@ extension EmbeddedServer {
     declare
       entry regprocedure;
     begin
-      for entry in
-        select p.oid
-        from pg_proc p
-        where \(fillsLocks)
-          and (
-            has_function_privilege('public', p.oid, 'execute')
-            or not has_function_privilege('\(userName)', p.oid, 'execute'))
-      loop
-        execute format('revoke execute on function %s from public', entry);
-        execute format('grant execute on function %s to \(trusted)', entry);
-      end loop;
+      \(moveRight(
+        from: "public", to: trusted,
+        where: """
+          has_function_privilege('public', p.oid, 'execute')
+          or not has_function_privilege('\(userName)', p.oid, 'execute')
+          """))
       if has_database_privilege('public', current_database(), 'temporary')
         or not has_database_privilege('\(userName)', current_database(), 'temporary')
       then
