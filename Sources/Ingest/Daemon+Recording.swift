@@ -116,10 +116,8 @@ struct LastSweep {
     var known: Set<Symbol> = []
     while let (position, entry) = try reader.next(), position <= positions.upperBound {
       guard let group = entry.quotesGroup, group != QuotesQuery.probeGroup else { continue }
-      let asked = entry.request.split(separator: UInt8(ascii: ",")).compactMap { token in
-        token.withUnsafeBytes { Symbol(bytes: $0) }
-      }
-      symbols[entry.source.instruments, default: []] += asked.filter { known.insert($0).inserted }
+      symbols[entry.source.instruments, default: []] += Symbol.list(of: entry.request)
+        .filter { known.insert($0).inserted }
     }
   }
 }

@@ -27,8 +27,8 @@ extension Engine {
     report.keys = keys(at: now)
     report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
-    let today = pipeline.calendar.declaration(of: now.shanghaiDay)
-    report.calendar.isTodaySupposed = today.trades && today.grade == .supposed
+    report.calendar.isTodaySupposed =
+      pipeline.calendar.declaration(of: now.shanghaiDay).isSupposedToTrade
     report.calendar.dateKept = pipeline.stages[0].dateKept(on: now.shanghaiDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
     return report

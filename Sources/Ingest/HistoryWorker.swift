@@ -338,8 +338,7 @@ extension HistoryWorker {
 
   /// No calendar has said anything of it, whatever was observed.
   private func isSupposed(_ day: TradingDay) -> Bool {
-    let declaration = calendar.declaration(of: day)
-    return declaration.grade == .supposed && declaration.trades
+    calendar.declaration(of: day).isSupposedToTrade
   }
 
   private func calendarDue(after asked: Timestamp, on today: TradingDay) -> Timestamp {

@@ -92,10 +92,8 @@ struct QuoteStage {
   /// The instruments a group asked for. One that left the group is no longer proven alive by it.
   mutating func membership(of group: UInt32, request: [UInt8]) -> Membership {
     if let known = memberships[group], known.request == request { return known }
-    let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
-      token.withUnsafeBytes { Symbol(bytes: $0) }
-    }
-    let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
+    let new = Membership(
+      request: request, indexes: Symbol.list(of: request).map { index(of: $0) })
     // The book knows which were proven alive also when a restart lies between the two requests.
     for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
     memberships[group] = new
@@ -228,5 +226,14 @@ struct IndexSet: Sendable {
     for index in order { holds[index] = false }
     defer { order = [] }
     return order
+  }
+}
+
+extension Symbol {
+  /// Those that a request for quotes names.
+  static func list(of request: [UInt8]) -> [Symbol] {
+    request.split(separator: UInt8(ascii: ",")).compactMap { token in
+      token.withUnsafeBytes { Symbol(bytes: $0) }
+    }
   }
 }

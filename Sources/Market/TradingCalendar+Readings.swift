@@ -17,6 +17,9 @@ public struct CalendarReading: Sendable, Hashable {
     self.trades = trades
     self.grade = grade
   }
+
+  /// A weekday of which nothing is known.
+  public var isSupposedToTrade: Bool { trades && grade == .supposed }
 }
 
 /// What became of a file that declares trading days.

@@ -257,13 +257,12 @@ extension Failover {
 
   /// The serving source has stood still for half the time: by the end of it a probe must have shown
   /// what the others have.
-  private var isPausing: Bool { hasStoodStill(milliseconds: milliseconds / 2) }
+  private var isPausing: Bool { standstill.map { $0 >= milliseconds / 2 * 1_000 } ?? false }
 
-  private func hasStoodStill(milliseconds: Int64) -> Bool {
-    guard let account = accounts[serving], let stillSince = account.stillSince,
-      let answeredAt = account.answeredAt
-    else { return false }
-    return answeredAt >= stillSince.adding(milliseconds: milliseconds)
+  /// For how many microseconds the serving source has stood still; nil while it does not.
+  private var standstill: Int64? {
+    guard let account = accounts[serving], let stillSince = account.stillSince else { return nil }
+    return account.answeredAt?.microseconds(since: stillSince)
   }
 
   /// What is wrong with the serving source.
@@ -277,10 +276,8 @@ extension Failover {
         seconds: steady.microseconds(since: since) / 1_000_000, batches: batches,
         of: account.batches.count)
     }
-    guard hasStoodStill(milliseconds: milliseconds), let stillSince = account.stillSince,
-      let answeredAt = account.answeredAt
-    else { return nil }
-    return .standingStill(seconds: answeredAt.microseconds(since: stillSince) / 1_000_000)
+    guard let standstill, standstill >= milliseconds * 1_000 else { return nil }
+    return .standingStill(seconds: standstill / 1_000_000)
   }
 }
 

@@ -51,8 +51,7 @@ extension TradingPlace {
         try AccountOrders.Change(from: &reader, symbol: symbol, behind: &newer)
       }.reversed()
       place.isConfirmed = try reader.integer() == 1
-      place.ended = Set(
-        try reader.all { reader in try reader.integer() })
+      place.ended = Set(try reader.all { try $0.integer() })
       return place
     }
     guard let place else { return nil }
@@ -236,9 +235,7 @@ extension RestingOrder {
     stage.write(to: &writer, behind: nil)
   }
 
-  fileprivate init(
-    from reader: inout PlaceReader, account: Int64, symbol: Symbol
-  ) throws {
+  fileprivate init(from reader: inout PlaceReader, account: Int64, symbol: Symbol) throws {
     func price() throws -> ExactDecimal? {
       try reader.optional { try $0.decimal() }
     }
@@ -267,9 +264,7 @@ extension RestingOrder.Standing {
     stage.write(to: &writer, behind: newer?.stage.queue)
   }
 
-  fileprivate init(
-    from reader: inout PlaceReader, behind newer: [Int64: Self]
-  ) throws {
+  fileprivate init(from reader: inout PlaceReader, behind newer: [Int64: Self]) throws {
     id = try reader.integer()
     let newer = newer[id]
     filled = try reader.integer() &+ (newer?.filled ?? 0)
@@ -290,9 +285,7 @@ extension RestingOrder.Stage {
     }
   }
 
-  fileprivate init(
-    from reader: inout PlaceReader, behind newer: Queue?
-  ) throws {
+  fileprivate init(from reader: inout PlaceReader, behind newer: Queue?) throws {
     switch try reader.integer() as Int {
     case 0: self = .untriggered
     case 1: self = .waiting
@@ -326,9 +319,7 @@ extension Queue {
     writer.putOptional(front) { $0.put($1 - (newer?.front ?? 0)) }
   }
 
-  fileprivate init(
-    from reader: inout PlaceReader, behind newer: Queue?
-  ) throws {
+  fileprivate init(from reader: inout PlaceReader, behind newer: Queue?) throws {
     if let newer {
       self = newer
     } else {
