@@ -147,7 +147,7 @@ let package = Package(
     module(
       "History",
       [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Commits",
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Reader", "Commits",
         "Store", "Operations", "Ingest", log,
       ]),
     module(

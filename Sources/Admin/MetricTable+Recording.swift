@@ -1,6 +1,4 @@
-import Feeds
 import Ingest
-import Market
 import Operations
 
 /// What becomes of the answers: sweeps, candles, what passed unseen and what was refused.

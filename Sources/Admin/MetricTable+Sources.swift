@@ -3,7 +3,6 @@ import Ingest
 import Market
 import Operations
 import Polling
-import Transport
 
 /// Who is asked, how often, and what comes back.
 extension MetricTable {

@@ -1,5 +1,4 @@
 import Market
-import PaperTrading
 import Postgres
 
 /// An account of paper trading, with its cash.

@@ -1,5 +1,3 @@
-import Market
-import PaperTrading
 import Postgres
 
 /// What a step writes of corporate actions and of accounts that are closed.

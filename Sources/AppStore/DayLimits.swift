@@ -1,5 +1,3 @@
-import Postgres
-
 /// What a user may do on a day (UTC), at all gateways together: it leaves rows that stay for good.
 package struct DayLimits: Sendable, Hashable {
   /// Requests to the broker: the orders of a day, each with three more, rounded up.

@@ -1,4 +1,3 @@
-import Market
 import Postgres
 
 /// Rows for one statement, as one array of text a column: `unnest` makes them rows again, and casts

@@ -1,5 +1,4 @@
 import AppStore
-import Market
 import PaperTrading
 
 /// What users are told without asking.

@@ -15,7 +15,6 @@ import Operations
 import Polling
 import Reader
 import Store
-import TerminalView
 import Transport
 
 package final class BackfillSession {

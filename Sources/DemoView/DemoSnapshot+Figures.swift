@@ -1,6 +1,5 @@
 /// The counters of the live view: three panels, side by side as far as there is room.
 
-import Market
 import TerminalView
 
 /// A label with its value at the right and, where there is more to say, a note behind it.

@@ -1,5 +1,3 @@
-import Market
-
 /// The ten levels of the book as every source shows them: the bids from the best, then the asks.
 extension InstrumentState {
   package struct Level {

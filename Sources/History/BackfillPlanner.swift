@@ -5,7 +5,6 @@ import Ingest
 import Market
 import Operations
 import Polling
-import Store
 
 /// What is left of a plan, as tasks in the order they are carried out.
 package struct BackfillSchedule: Sendable {

@@ -1,5 +1,4 @@
 import Feeds
-import Ingest
 import Market
 import Operations
 

@@ -2,8 +2,6 @@ import Commits
 import Ingest
 import Journal
 import Market
-import Postgres
-import Store
 
 /// A journal read again from its first entry: into commits, or compared with tables. The rows that
 /// the daemon wrote are a function of its journal; this makes them once more.

@@ -1,5 +1,4 @@
 import Market
-import Reader
 
 /// A row that a table and a replay do not have alike.
 package struct ReplayDifference: Sendable, Hashable {

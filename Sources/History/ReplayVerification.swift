@@ -1,9 +1,7 @@
 import Commits
 import Feeds
 import Market
-import Postgres
 import Reader
-import Store
 
 /// A replay compared with the tables: rows of the last days in memory, each day compared once it
 /// can no longer change, instrument by instrument. Independent of how the daemon grouped its

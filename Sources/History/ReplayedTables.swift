@@ -1,6 +1,5 @@
 import Feeds
 import Market
-import Postgres
 import Reader
 
 /// The tables that a replay is compared with: those of a database, or of a test.

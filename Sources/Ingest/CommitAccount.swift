@@ -2,7 +2,6 @@ import Commits
 import Market
 import Operations
 import Postgres
-import Store
 
 /// What commits have stored since the start, and how long they took.
 package struct CommitAccount: Sendable {

@@ -1,4 +1,3 @@
-import Candles
 import Commits
 import Feeds
 import Journal

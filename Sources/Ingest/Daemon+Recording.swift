@@ -6,8 +6,6 @@ import Logging
 import Market
 import Operations
 import Platform
-import Polling
-import Postgres
 import Transport
 
 /// Recording before there is a database: the private server does not start, because its programs

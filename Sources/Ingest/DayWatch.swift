@@ -1,4 +1,3 @@
-import Feeds
 import Market
 
 /// Whether the exchange trades today, by the rows of all live sources of a series: where no

@@ -1,7 +1,5 @@
-import Commits
 import Journal
 import Market
-import Polling
 
 /// All of the engine's waiting: until the next due moment, or, without a clock, straight to it.
 

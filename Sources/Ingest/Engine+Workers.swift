@@ -1,4 +1,3 @@
-import Commits
 import Feeds
 import Journal
 import Logging

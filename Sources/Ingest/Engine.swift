@@ -5,7 +5,6 @@ import Logging
 import Market
 import Operations
 import Platform
-import Polling
 
 /// The loop that joins the stages: request, journal, interpret, commit.
 ///

@@ -1,5 +1,4 @@
 import Feeds
-import Journal
 import Market
 import Polling
 

@@ -1,7 +1,4 @@
-import Commits
-import Feeds
 import Market
-import Polling
 import Transport
 
 /// What an engine has done and how it stands: the counts behind the metrics, `/status`, the STATUS

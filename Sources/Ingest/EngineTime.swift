@@ -1,6 +1,5 @@
 import Logging
 import Market
-import Polling
 
 /// What the wall clock did, and what the exchange said of it.
 package struct ClockAccount: Sendable {

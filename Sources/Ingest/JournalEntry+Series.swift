@@ -1,7 +1,6 @@
 import Feeds
 import Journal
 import Market
-import Polling
 
 /// The series of journal entries, each named in one place: who writes an entry and who reads it
 /// must spell alike.

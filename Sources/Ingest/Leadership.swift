@@ -1,11 +1,9 @@
-import Commits
 import Glibc
 import Logging
 import Market
 import Operations
 import Platform
 import Postgres
-import Store
 
 /// A daemon's side of the lease: it asks for it until it is given, then renews it every third of
 /// its length. On a thread of its own, for a database that hangs must not keep anybody else

@@ -1,4 +1,3 @@
-import Commits
 import Store
 
 /// Asks for the notification queue every ten seconds, whether anything is committed or not: a queue

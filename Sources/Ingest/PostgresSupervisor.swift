@@ -1,7 +1,6 @@
 import EmbeddedPostgres
 import Logging
 import Market
-import Operations
 import Postgres
 
 /// Looks after the embedded server on a thread that may block: starts it, notices when it is gone

@@ -1,6 +1,5 @@
 import Candles
 import Commits
-import Feeds
 import Journal
 import Market
 

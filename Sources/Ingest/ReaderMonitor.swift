@@ -1,6 +1,5 @@
 import EmbeddedPostgres
 import Market
-import Postgres
 
 /// Which readers' sessions of the private cluster are ended so that the daemon's are served: the
 /// youngest while connections run out, those whose client has not taken its answer for long, and

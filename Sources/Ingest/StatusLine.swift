@@ -1,6 +1,4 @@
-import Commits
 import Feeds
-import Journal
 import Market
 import Polling
 

@@ -1,7 +1,6 @@
 import Feeds
 import Market
 import Polling
-import Store
 
 /// The workers of an engine, by their places, and what the engine keeps for them.
 struct WorkerSet {

@@ -1,7 +1,6 @@
 /// What a journal takes of its disk, from the outside: by names and sizes, without opening a file.
 
 import Glibc
-import Market
 
 package struct DiskUsage: Sendable, Hashable {
   package var segments: Int

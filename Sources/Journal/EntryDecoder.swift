@@ -2,7 +2,6 @@
 /// must come in order from the start of their segment.
 
 import CZstd
-import Market
 
 final class EntryDecoder {
   private let context: OpaquePointer

@@ -3,7 +3,6 @@
 
 import CLinux
 import Glibc
-import Market
 import Platform
 
 /// One segment file. Its name carries the sequence of its first entry, so the folder's listing is

@@ -1,5 +1,4 @@
 // What passes between a paced queue and the shell that performs its requests.
-import Market
 
 /// Why a job ended without success.
 package enum PacedEnd: Sendable, Hashable {

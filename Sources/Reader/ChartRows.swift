@@ -1,5 +1,4 @@
 import Market
-import Postgres
 
 /// What a chart shows of a series.
 package struct ChartRows: Sendable {

@@ -1,6 +1,5 @@
 import Commits
 import Market
-import Postgres
 
 /// Which part of a commit a statement belongs to; an error carries it.
 enum CommitStep {

@@ -1,7 +1,6 @@
 import Commits
 import Market
 import Platform
-import Postgres
 
 /// Whether commits come with a NOTIFY. It is a hint (the tables are the truth), and no commit fails
 /// for it: one whose NOTIFY fails is made again without, and for a while none is tried. Followers

@@ -1,4 +1,3 @@
-import Commits
 import Market
 import Postgres
 

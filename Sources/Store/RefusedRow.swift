@@ -1,6 +1,5 @@
 import Commits
 import Market
-import Postgres
 
 /// A row of a commit that the database would not have, on its way into `rejected`.
 struct RefusedRow {

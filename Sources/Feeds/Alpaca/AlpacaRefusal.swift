@@ -4,8 +4,6 @@
 /// (docs/sources/alpaca.md#refusals): a 403 may be a wrong key or a plan without recent SIP data, a
 /// 400 one bad symbol out of hundreds. Bodies may be HTML at any status.
 
-import Market
-
 enum AlpacaRefusal {
   /// nil where the body is to be read.
   static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {

@@ -1,8 +1,6 @@
 /// A source that has live quotes and nothing else: it declares those, and is asked for nothing that
 /// has a line in the journal's spelling, a pace or a host of its own.
 
-import Market
-
 package protocol LiveQuotesSource: SourceDefinition {}
 
 extension LiveQuotesSource {

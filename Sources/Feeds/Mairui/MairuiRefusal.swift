@@ -5,8 +5,6 @@
 /// (docs/sources/mairui.md#refusals). There is no official table of the numbers, so sentences are
 /// recognised by a few words that do not change.
 
-import Market
-
 enum MairuiRefusal {
   /// nil where the body is to be read as a list.
   static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {

@@ -4,8 +4,6 @@
 /// (docs/sources/sina.md#lines-and-refusals). Only where the body says nothing does the status
 /// speak.
 
-import Market
-
 extension QuoteOutcome {
   /// Why `body` holds no quotes to decode; nil if it does.
   static func refusal(of body: UnsafeRawBufferPointer, status: Int) -> QuoteOutcome? {

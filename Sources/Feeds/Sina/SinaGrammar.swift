@@ -5,8 +5,6 @@
 /// Structure is read on the raw bytes: `, " ; =` and line feed never occur inside a GB18030
 /// character, so nothing has to be decoded to split a line.
 
-import Market
-
 enum SinaGrammar {
   static let lineStart = Array("var hq_str_".utf8)
   /// `="` between symbol and fields.

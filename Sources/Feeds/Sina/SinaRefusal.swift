@@ -3,8 +3,6 @@
 /// The hosts refuse in the words the quote host uses, so what `QuoteOutcome` knows is asked first;
 /// only the format behind it differs. Sentences never quote the body.
 
-import Market
-
 enum SinaRefusal {
   /// nil where the body is to be read.
   static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {

@@ -5,8 +5,6 @@
 /// character as six ones and goes on reading behind the end; here both are faults, for a calendar
 /// made up from damage would be worse than none.
 
-import Market
-
 struct SinaSextets {
   private let text: UnsafeRawBufferPointer
   private var position = 0

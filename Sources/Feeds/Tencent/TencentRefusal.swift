@@ -1,7 +1,5 @@
 /// How qt.gtimg.cn refuses.
 
-import Market
-
 enum TencentRefusal {
   /// Why `body` holds no quotes to decode; nil if it does.
   ///
