@@ -5,13 +5,13 @@ struct FormingCandle: Sendable, Hashable {
   /// The minute's number, as `TradingHours` counts them.
   var minute: Int
   /// The price that stood when the minute began: what a minute without trades is flat at.
-  @PackedDecimal var basis: ExactDecimal
-  @PackedDecimal var open = .zero
-  @PackedDecimal var high = .zero
-  @PackedDecimal var low = .zero
-  @PackedDecimal var close = .zero
-  @PackedDecimal var volume = .zero
-  @PackedDecimal var turnover = .zero
+  var basis: ExactDecimal
+  var open = ExactDecimal.zero
+  var high = ExactDecimal.zero
+  var low = ExactDecimal.zero
+  var close = ExactDecimal.zero
+  var volume = ExactDecimal.zero
+  var turnover = ExactDecimal.zero
   var flags: CandleFlags = []
   /// Something traded in it.
   var moved = false

@@ -32,7 +32,7 @@ struct InstrumentDay: Sendable, Hashable {
   /// The gap opened last: one that adjoins it makes one row with it.
   var lastGap: Gap?
   /// Yesterday's close, where it was seen.
-  @PackedDecimal var priorClose = .zero
+  var priorClose = ExactDecimal.zero
 
   /// How far the day is proven.
   struct Coverage: Sendable, Hashable {
@@ -52,13 +52,13 @@ struct InstrumentDay: Sendable, Hashable {
   /// What the last booked row says, which the next one is compared with.
   struct BookedRow: Sendable, Hashable {
     var stamp = 0
-    @PackedDecimal var volume = .zero
-    @PackedDecimal var turnover = .zero
-    @PackedDecimal var open = .zero
-    @PackedDecimal var high = .zero
-    @PackedDecimal var low = .zero
-    @PackedDecimal var last = .zero
-    @PackedDecimal var previousClose = .zero
+    var volume = ExactDecimal.zero
+    var turnover = ExactDecimal.zero
+    var open = ExactDecimal.zero
+    var high = ExactDecimal.zero
+    var low = ExactDecimal.zero
+    var last = ExactDecimal.zero
+    var previousClose = ExactDecimal.zero
     var trading = TradingState.preOpen
     /// The totals are lower bounds: the source rounds them.
     var isCoarse = false
@@ -67,10 +67,10 @@ struct InstrumentDay: Sendable, Hashable {
 
   /// Where the day's volume and minutes went.
   struct DaySums: Sendable, Hashable {
-    @PackedDecimal var minuteVolume = .zero
-    @PackedDecimal var minuteTurnover = .zero
-    @PackedDecimal var gapVolume = .zero
-    @PackedDecimal var gapTurnover = .zero
+    var minuteVolume = ExactDecimal.zero
+    var minuteTurnover = ExactDecimal.zero
+    var gapVolume = ExactDecimal.zero
+    var gapTurnover = ExactDecimal.zero
     var minutesTraded = 0
     var minutesUntraded = 0
     var minutesMissing = 0

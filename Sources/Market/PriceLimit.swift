@@ -15,6 +15,7 @@ public struct PriceBand: Sendable, Hashable {
     self.upper = upper
   }
 
+  @inlinable
   public func contains(_ price: ExactDecimal) -> Bool { lower <= price && price <= upper }
 }
 

@@ -112,10 +112,11 @@ public struct Rounding: Sendable, Hashable {
   /// Money, in whole units of the currency.
   public var turnover: Int32
 
-  public static let exact = Rounding(volume: 0, turnover: 0)
+  @inlinable public static var exact: Rounding { Rounding(volume: 0, turnover: 0) }
   /// To the nearest lot and to whole money: no source rounds more.
   package static let coarsest = Rounding(volume: 50, turnover: 1)
 
+  @inlinable
   public init(volume: Int32, turnover: Int32) {
     self.volume = volume
     self.turnover = turnover
@@ -162,7 +163,7 @@ public struct BookLevel: Sendable, Hashable {
   public var price: ExactDecimal
   public var volume: ExactDecimal
 
-  public static let empty = BookLevel(price: .zero, volume: .zero)
+  @inlinable public static var empty: BookLevel { BookLevel(price: .zero, volume: .zero) }
 
   @inlinable
   public init(price: ExactDecimal, volume: ExactDecimal) {
