@@ -81,6 +81,19 @@ package struct CandleBook: Sendable {
       return objection
     }
 
+    /// Decided first, for most rows of a sweep say what the last one said: it is noted that they do.
+    /// - Returns: whether the group's watermark counts for the instrument only from now on; nil for
+    ///   a row of which more is to be asked.
+    @inline(__always)
+    mutating func proveRepeated(
+      by quote: Quote, in group: UInt32, until second: Int, at now: Timestamp, rules: CandleRules
+    ) -> Bool? {
+      guard state?.isPlainlyRepeated(by: quote, until: second, at: now, rules: rules) == true
+      else { return nil }
+      state?.prove(through: second)
+      return join(group)
+    }
+
     /// Whether nothing has moved until `second`, which is noted then.
     @inline(__always)
     mutating func proveUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
@@ -189,6 +202,18 @@ extension CandleBook {
     isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
     let day = quote.tradingDay
+    let trading = quote.trading
+    let isListed = trading != .delisted && trading != .notListed
+    let elapsed = rules.hours.clock.second(of: watermark, on: day)
+    let isToday = (0..<LocalClock.secondsPerDay).contains(elapsed)
+    let second = isToday ? elapsed : rules.hours.lastSecond
+    if isListed, !hasRefreshStamp, !hasDispute(index),
+      let joined = instruments[index].proveRepeated(
+        by: quote, in: group, until: second, at: receivedAt, rules: rules)
+    {
+      watermarks.raise(group, to: watermark)
+      return .accepted(stateChanged: joined)
+    }
     let known = instruments[index].day
     // Nothing spoke against it when it was booked.
     let isRepeated = instruments[index].isRepeated(by: quote)
@@ -197,11 +222,6 @@ extension CandleBook {
     {
       return .rejected(objection.reason, detail: objection.detail)
     }
-    let trading = quote.trading
-    let isListed = trading != .delisted && trading != .notListed
-    let elapsed = rules.hours.clock.second(of: watermark, on: day)
-    let isToday = (0..<LocalClock.secondsPerDay).contains(elapsed)
-    let second = isToday ? elapsed : rules.hours.lastSecond
     if isListed, known ?? TradingDay(daysSince1970: .min) < day {
       roll(index, to: quote, watermark: second, receivedAt: receivedAt)
     }
@@ -346,43 +366,5 @@ extension CandleBook {
     memories[index].forget()
     disputes[index] = nil
     startDay(quote.tradingDay, at: receivedAt)
-  }
-}
-
-/// The newest stamp each request group has shown. The lower half of a group's number is its
-/// source's own, from 0; the upper one is the source's rank, so that no two sources share a group.
-struct GroupWatermarks: Sendable, Hashable {
-  private var stampsByRank: [[Timestamp?]] = []
-
-  private static let numberBits: UInt32 = 16
-
-  /// The rank of the source that a group is of, and the group's number there.
-  private static func place(of group: UInt32) -> (rank: Int, number: Int) {
-    (Int(group >> numberBits), Int(group & (1 << numberBits - 1)))
-  }
-
-  subscript(group: UInt32) -> Timestamp? {
-    let (rank, number) = Self.place(of: group)
-    guard rank < stampsByRank.count, number < stampsByRank[rank].count else { return nil }
-    return stampsByRank[rank][number]
-  }
-
-  mutating func raise(_ group: UInt32, to stamp: Timestamp) {
-    if let known = self[group], known >= stamp { return }
-    let (rank, number) = Self.place(of: group)
-    while stampsByRank.count <= rank { stampsByRank.append([]) }
-    while stampsByRank[rank].count <= number { stampsByRank[rank].append(nil) }
-    stampsByRank[rank][number] = stamp
-  }
-
-  var newest: Timestamp? { all.map(\.stamp).max() }
-
-  /// The groups that have a stamp, in order.
-  var all: [(group: UInt32, stamp: Timestamp)] {
-    stampsByRank.enumerated().flatMap { rank, stamps in
-      stamps.enumerated().compactMap { number, stamp in
-        stamp.map { (UInt32(rank) << Self.numberBits | UInt32(number), $0) }
-      }
-    }
   }
 }

@@ -39,8 +39,7 @@ extension InstrumentDay {
     guard isObserved, quote.tradingDay == day else { return false }
     return Int(quote.secondOfDay) == booked.stamp && quote.volume == booked.volume
       && quote.turnover == booked.turnover && quote.last == booked.last
-      && quote.afterHours ?? booked.afterHours == booked.afterHours
-      && (quote.rounding != .exact) == booked.isCoarse
+      && hasAfterHours(of: quote) && (quote.rounding != .exact) == booked.isCoarse
       && !isBreak(until: second, rules: rules)
   }
 
@@ -56,8 +55,23 @@ extension InstrumentDay {
   func isMoved(by quote: Quote) -> Bool {
     quote.volume != booked.volume || quote.turnover != booked.turnover || quote.last != booked.last
       || quote.high != booked.high || quote.low != booked.low || quote.open != booked.open
-      || quote.previousClose != booked.previousClose
-      || quote.afterHours ?? booked.afterHours != booked.afterHours
+      || quote.previousClose != booked.previousClose || !hasAfterHours(of: quote)
+  }
+
+  @inline(__always)
+  private func hasAfterHours(of quote: Quote) -> Bool {
+    guard let session = quote.afterHours else { return true }
+    return session == booked.afterHours
+  }
+
+  /// The row repeats the standing one of a day that goes on, exactly, and nothing passed unseen.
+  @inline(__always)
+  func isPlainlyRepeated(
+    by quote: Quote, until second: Int, at now: Timestamp, rules: CandleRules
+  ) -> Bool {
+    isRepeated(by: quote) && !isDisputed && !booked.isCoarse && quote.rounding == .exact
+      && !isBreak(until: second, rules: rules)
+      && (isClosed || now < moment(rules.dayEndSecondOfDay))
   }
 
   @inline(__always)

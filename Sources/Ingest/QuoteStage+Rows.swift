@@ -83,35 +83,40 @@ extension QuoteStage {
       let index = index(of: quoteBatch.quotes[place].quote.symbol, expected: membership, at: place)
       rowMatching.place(place, at: index, in: quoteBatch)
     }
-    for place in quoteBatch.quotes.indices {
-      let index = rowMatching.indexes[place]
-      if let fault = rowMatching.duplicateFault(place) {
-        rows.reject(quoteBatch.quotes[place].refused(.duplicate, detail: fault), in: &response)
-        continue
+    quoteBatch.quotes.withUnsafeBufferPointer { quotes in
+      for place in quotes.indices {
+        let index = rowMatching.indexes[place]
+        if let fault = rowMatching.duplicateFault(place) {
+          rows.reject(quotes[place].refused(.duplicate, detail: fault), in: &response)
+          continue
+        }
+        rowMatching.markAnswered(index)
+        guard rowMatching.wasAsked(for: index) else {
+          rows.reject(
+            quotes[place].refused(.unrequested, detail: "the symbol was not requested"),
+            in: &response)
+          continue
+        }
+        // The reference symbol is in every group, to date it; only group 0 counts for the
+        // instrument.
+        if response.group != 0, index == referenceIndex { continue }
+        observe(
+          quotes, place, index: index, watermark: watermark ?? quotes[place].quote.at,
+          in: &response, into: &rows)
       }
-      rowMatching.markAnswered(index)
-      guard rowMatching.wasAsked(for: index) else {
-        rows.reject(
-          quoteBatch.quotes[place].refused(.unrequested, detail: "the symbol was not requested"),
-          in: &response)
-        continue
-      }
-      // The reference symbol is in every group, to date it; only group 0 counts for the instrument.
-      if response.group != 0, index == referenceIndex { continue }
-      observe(
-        place, index: index, watermark: watermark ?? quoteBatch.quotes[place].quote.at,
-        in: &response, into: &rows)
     }
   }
 
-  /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
+  /// The batch's rows, each named by its place: one is half a kilobyte, and a `let` would copy it.
+  private typealias Rows = UnsafeBufferPointer<BatchQuote>
+
   private mutating func observe(
-    _ place: Int, index: Int, watermark: Timestamp, in response: inout Response,
+    _ quotes: Rows, _ place: Int, index: Int, watermark: Timestamp, in response: inout Response,
     into rows: inout PendingRows
   ) {
-    let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
+    let name = UnsafeRawBufferPointer(rebasing: response.body[quotes[place].name])
     let verdict = book.observe(
-      quoteBatch.quotes[place].quote, at: index, group: response.bookGroup, watermark: watermark,
+      quotes[place].quote, at: index, group: response.bookGroup, watermark: watermark,
       receivedAt: response.entry.receivedAt, hasRefreshStamp: response.hasRefreshStamps,
       isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
@@ -119,18 +124,18 @@ extension QuoteStage {
       if case .held = verdict { pending.touched.insert(index) }
       silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
+      rows.reject(quotes[place].refused(reason, detail: detail), in: &response)
     case .accepted(let stateChanged):
       response.digest.accepted += 1
       silence.accepted(index, at: response.entry.receivedAt)
       rows.counters.snapshots += 1
-      let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
+      let line = UnsafeRawBufferPointer(rebasing: response.body[quotes[place].line])
       let known = response.hasRefreshStamps ? nil : lines.holds(line, at: index)
       let isRepetition =
         known ?? isLatest(place, index: index, hasRefreshStamp: response.hasRefreshStamps)
       if !isRepetition {
         rows.counters.changedSnapshots += 1
-        replaceLatest(index, by: place, line: line, in: &response)
+        replaceLatest(index, by: quotes, place, line: line, in: &response)
       }
       if stateChanged || !isRepetition { pending.touched.insert(index) }
     }
@@ -162,25 +167,28 @@ extension QuoteStage {
   }
 
   private mutating func replaceLatest(
-    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, in response: inout Response
+    _ index: Int, by quotes: Rows, _ place: Int, line: UnsafeRawBufferPointer,
+    in response: inout Response
   ) {
     response.digest.changed += 1
     recordExRights(index, place: place, in: &response)
     // Sources spell names differently: another one names only what is new.
     let mayName = response.entry.source == source || isNew(index)
-    let known = latest.withUnsafeBufferPointer {
-      $0[index].map { (day: $0.quote.tradingDay, limits: $0.quote.limits) }
+    var limits = quotes[place].quote.limits
+    // A source that states no limits does not contradict one that did on the same day.
+    if case .unstated = limits, latest[index]?.quote.tradingDay == quotes[place].quote.tradingDay {
+      limits = latest[index]?.quote.limits ?? limits
     }
     if !book.output.certificates.isEmpty { former[index] = latest[index] }
-    latest[index] = LatestQuote(
-      quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt,
-      source: serving.source)
-    // A source that states no limits does not contradict one that did on the same day.
-    if let known, latest[index]?.quote.limits == .unstated,
-      latest[index]?.quote.tradingDay == known.day
-    {
-      latest[index]?.quote.limits = known.limits
+    if isNew(index) {
+      latest[index] = LatestQuote(
+        quote: quotes[place].quote, receivedAt: response.entry.receivedAt, source: serving.source)
+    } else {
+      latest[index]?.quote = quotes[place].quote
+      latest[index]?.receivedAt = response.entry.receivedAt
+      latest[index]?.source = serving.source
     }
+    latest[index]?.quote.limits = limits
     lines.keep(line, at: index)
     if mayName, names.update(at: index, raw: rawName(place, in: response)) {
       pending.renamed.insert(index)
