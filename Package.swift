@@ -66,10 +66,10 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CLinux"),
-    // The schemas and the page, as bytes that no Swift compiler reads.
+    // The schemas, the rules and the page, as bytes that no Swift compiler reads.
     .target(name: "CEmbeddedFiles"),
 
-    module("Market", settings: quickUnlessDependency),
+    module("Market", ["CEmbeddedFiles"], settings: quickUnlessDependency),
     // Charts as SVG pictures; no input or output.
     module("Charts", ["Market"], settings: quick),
     module("Platform", ["CLinux"]),

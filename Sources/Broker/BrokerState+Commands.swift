@@ -191,7 +191,7 @@ extension BrokerState {
     var traded =
       row?.market.traded(instrument)
       ?? TradedInstrument(instrument, statedLimits: StatedLimits.none)
-    traded.isOnSameDayList = rules.sellsSameDay(order.symbol)
+    traded.isOnSameDayList = rules.sameDayFunds.contains(order.symbol)
     if row?.isSpecialTreatment == true {
       try requireFewSpecial(order, of: instrument, replacing: old)
     }
@@ -208,8 +208,8 @@ extension BrokerState {
     do throws(LedgerRefusal) {
       let accepted = try ledger.accept(
         LedgerOrder(
-          order, worstPrice: acceptance.worstPrice, settlesSameDay: traded.sellsSameDay,
-          schedule: rules.schedule,
+          order, worstPrice: acceptance.worstPrice,
+          settlesSameDay: traded.sellsSameDay(on: moment.day), schedule: rules.schedule,
           terms: FeeTerms(instrument: instrument, side: order.side, day: day)))
       return Placed(
         accepted: accepted, resting: resting(order, acceptance: acceptance, row: row?.market),

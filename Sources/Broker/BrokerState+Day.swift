@@ -51,7 +51,7 @@ extension BrokerState {
   private mutating func expire() {
     guard clock.isConfirmed else { return }
     let second = moment.secondOfDay
-    if second < TradingPhase.firstCloseSecond + Self.closeGraceSeconds { return }
+    if second < TradingPhase.firstCloseSecond(on: day) + Self.closeGraceSeconds { return }
     for symbol in openOrders.keys.sorted() {
       guard isPastClose(symbol, second: second) else { continue }
       for id in (openOrders[symbol] ?? []).sorted() {
@@ -68,7 +68,7 @@ extension BrokerState {
 
   private func isPastClose(_ symbol: Symbol, second: Int) -> Bool {
     guard let instrument = Instrument.classify(symbol),
-      let close = TradingPhase.close(of: instrument)
+      let close = TradingPhase.close(of: instrument, on: day)
     else { return false }
     return second >= close + Self.closeGraceSeconds
   }
@@ -91,6 +91,7 @@ extension BrokerState {
       post(ended.posting, of: account)
       step.orders[order.placed.id] = orders[order.placed.id]?.row
     }
+    RuleBook.begin(next)
     day = next
     step.day = next
     rules.triesFailedActions = true

@@ -44,9 +44,6 @@ struct BrokerState: Sendable {
     /// An operator's list, beside ours: what is bought of them may be sold on the same day.
     var sameDayFunds: Set<Symbol> = []
 
-    func sellsSameDay(_ fund: Symbol) -> Bool {
-      sameDayFunds.contains(fund) || SameDayFunds.listed.contains(fund)
-    }
   }
 
   struct Clock: Sendable {

@@ -156,7 +156,8 @@ extension JournalHead {
 extension Pipeline {
   /// The class of an answer and its newest stamp, without taking anything from it.
   static func classify(_ entry: JournalEntry, rules: CandleRules) -> Digest {
-    var decoder = SourceRegistry.quotes(of: entry.source).makeDecoder()
+    var decoder = SourceRegistry.quotes(of: entry.source).makeDecoder(
+      entry.receivedAt.shanghaiDay)
     var quoteBatch = QuoteBatch()
     return entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)

@@ -13,8 +13,9 @@ extension QuoteStage {
       quoteBatch.begin(body: body)
       rowMatching.begin()
       let declaration = SourceRegistry.quotes(of: entry.source)
-      let outcome = decoders[entry.source, default: declaration.makeDecoder()].decode(
-        body, status: Int(entry.status), into: &quoteBatch)
+      let outcome = decoders.decode(
+        body, of: entry, on: book.rules.hours.clock.day(at: entry.receivedAt), by: declaration,
+        into: &quoteBatch)
       var response = Response(
         entry: entry, body: body, group: group, bookGroup: bookGroup(group, of: entry.source),
         hasRefreshStamps: declaration.hasRefreshStamps, digest: Digest(.quotes(outcome)))

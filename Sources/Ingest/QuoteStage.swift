@@ -11,8 +11,7 @@ struct QuoteStage {
   /// Whose quotes are booked now.
   var serving: ServingRow
   var book: CandleBook
-  /// The decoders of the sources that entries came from.
-  var decoders: [Source: any QuoteDecoder] = [:]
+  var decoders: DayDecoders
   var names = NameCache()
   var quoteBatch = QuoteBatch()
   var rowMatching = RowMatching()
@@ -47,6 +46,7 @@ struct QuoteStage {
     self.source = source
     serving = ServingRow(series: source, since: Timestamp(microseconds: 0), source: source)
     dayWatch = DayWatch(hours)
+    decoders = DayDecoders(isMainland: market.name == MarketDefinition.mainlandChina.name)
     book = CandleBook(
       rules: rules, hours: hours, source: source,
       calendar: market.tradingDays == .everyDay ? .everyDay : calendar, sourceName: source.name)
@@ -59,7 +59,7 @@ struct QuoteStage {
   }
 
   /// Whether the mainland's own rules hold: of codes, and of the previous close after a dividend.
-  var isMainland: Bool { book.rules.hours == .mainlandChina }
+  var isMainland: Bool { decoders.isMainland }
 
   var hasPendingRows: Bool { !pending.isEmpty }
 
@@ -192,6 +192,27 @@ extension QuoteStage {
     return QuoteRow(
       quote: latest.quote, source: source, forming: book.formingCandle(at: index),
       bookState: book.instrumentState(at: index), receivedAt: latest.receivedAt)
+  }
+}
+
+/// The decoders of the sources that entries came from, which read by the rules of the day.
+struct DayDecoders {
+  let isMainland: Bool
+  private var day: TradingDay?
+  private var bySource: [Source: any QuoteDecoder] = [:]
+
+  init(isMainland: Bool) { self.isMainland = isMainland }
+
+  mutating func decode(
+    _ body: UnsafeRawBufferPointer, of entry: JournalEntry, on today: TradingDay,
+    by declaration: QuotesDeclaration, into batch: inout QuoteBatch
+  ) -> QuoteOutcome {
+    if day != today {
+      RuleBook.begin(today)
+      (day, bySource) = (today, [:])
+    }
+    return bySource[entry.source, default: declaration.makeDecoder(today)].decode(
+      body, status: Int(entry.status), into: &batch)
   }
 }
 

@@ -1,7 +1,7 @@
 /// A market as data: what everything that is not a rule of one exchange asks of it.
 ///
-/// The values of the markets that candled records stand here and in the table `market`; a source
-/// declares which one it speaks of.
+/// The values of the markets that candled records stand here, in the rules and in the table
+/// `market`; a source declares which one it speaks of.
 
 public struct MarketDefinition: Sendable, Hashable {
   /// Stored, and never given to another market.
@@ -34,23 +34,23 @@ public struct MarketDefinition: Sendable, Hashable {
   /// The date on the market's clock.
   public func day(at moment: Timestamp) -> TradingDay { zone.day(at: moment) }
 
-  /// Shanghai, Shenzhen and Beijing: one calendar, one session.
-  public static let mainlandChina = MarketDefinition(
-    code: 1, name: "cn", zone: .shanghai, currency: "CNY",
-    sessions: [
-      SessionHours(opens: Session.morningOpen, closes: Session.morningClose),
-      SessionHours(opens: Session.afternoonOpen, closes: Session.afternoonClose),
-    ], auction: SessionHours(opens: Session.auctionOpen, closes: Session.auctionMatch),
-    afterHours: SessionHours(opens: Session.afterHoursOpen, closes: Session.afterHoursClose),
-    tradingDays: .listed, calendar: .shanghai, dayOpens: Session.morningOpen,
-    hasEveryMinute: true,
-    silentMinutes: [Session.afternoonClose - 180, Session.afternoonClose - 120])
+  /// Those that candled has rules for.
+  package static let names = ["cn", "us"]
 
-  /// The regular session; bars exist for the hours around it.
-  public static let unitedStates = MarketDefinition(
-    code: 2, name: "us", zone: .newYork, currency: "USD", exchange: .unitedStates,
-    sessions: [SessionHours(opens: NewYork.regularOpen, closes: NewYork.regularClose)],
-    tradingDays: .listed, calendar: .unitedStates)
+  /// Shanghai, Shenzhen and Beijing: one calendar, one session. With today's hours.
+  public static var mainlandChina: MarketDefinition { RuleBook.current.mainlandChina }
+
+  /// The regular session; bars exist for the hours around it. With today's hours.
+  public static var unitedStates: MarketDefinition { RuleBook.current.unitedStates }
+
+  /// With the hours of a day, where rules have them.
+  package func on(_ day: TradingDay) -> MarketDefinition {
+    switch name {
+    case Self.names[0]: RuleBook.current.mainlandChina(on: day)
+    case Self.names[1]: RuleBook.current.unitedStates(on: day)
+    default: self
+    }
+  }
 }
 
 /// A stretch of trading, in seconds since midnight.

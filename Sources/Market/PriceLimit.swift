@@ -31,18 +31,20 @@ public enum PriceLimit {
   ///   negative, beyond 64 bits.
   public static func band(
     for instrument: Instrument, previousClose: ExactDecimal, on day: TradingDay,
-    specialTreatment: Bool, tradingDaysSinceListing: Int?
+    specialTreatment: Bool, tradingDaysSinceListing: Int?, rules: RuleBook = .current
   ) -> PriceBand? {
     let rule = LimitRule.of(
       instrument, on: day, specialTreatment: specialTreatment,
-      age: tradingDaysSinceListing ?? .max)
+      age: tradingDaysSinceListing ?? .max, rules: rules)
     guard case .move(let up, let down) = rule, previousClose.isPositive else { return nil }
-    return try? band(around: previousClose, up: up, down: down, tick: instrument.tickSize)
+    return try? band(
+      around: previousClose, up: up, down: down, tick: rules.tick(of: instrument, on: day))
   }
 
   /// Whether code and name show how far it may move.
   package static func isKnown(for instrument: Instrument, on day: TradingDay) -> Bool {
-    let rule = LimitRule.of(instrument, on: day, specialTreatment: false, age: .max)
+    let rule = LimitRule.of(
+      instrument, on: day, specialTreatment: false, age: .max, rules: .current)
     if case .unknown = rule { return false }
     return true
   }
@@ -51,9 +53,11 @@ public enum PriceLimit {
   package static func widest(
     for instrument: Instrument, previousClose: ExactDecimal, on day: TradingDay
   ) -> PriceBand? {
-    let rule = LimitRule.of(instrument, on: day, specialTreatment: false, age: .max)
+    let rule = LimitRule.of(
+      instrument, on: day, specialTreatment: false, age: .max, rules: .current)
     guard case .unknown(let most) = rule, previousClose.isPositive else { return nil }
-    return try? band(around: previousClose, up: most, down: most, tick: instrument.tickSize)
+    return try? band(
+      around: previousClose, up: most, down: most, tick: instrument.tickSize(on: day))
   }
 
   /// The band where no more is known of an instrument than its name: it tells how long it is

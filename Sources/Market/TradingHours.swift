@@ -74,13 +74,8 @@ package struct TradingHours: Sendable, Hashable {
       + Int32(isUnbroken ? Self.settlementAtMidnightSeconds : Self.settlementSeconds)
   }
 
-  /// Those of Shanghai, Shenzhen and Beijing.
-  package static let mainlandChina: TradingHours = {
-    guard let hours = TradingHours(.mainlandChina) else {
-      preconditionFailure("the mainland has two sessions a day and no daylight saving")
-    }
-    return hours
-  }()
+  /// Those of Shanghai, Shenzhen and Beijing today.
+  package static var mainlandChina: TradingHours { RuleBook.current.mainlandHours }
 }
 
 // MARK: - Seconds of the day

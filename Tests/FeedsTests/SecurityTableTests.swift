@@ -4,8 +4,14 @@ import Testing
 @testable import Feeds
 
 @Suite struct SecurityTableTests {
+  private static let table = QuotedSecurityTable(of: "sina", on: nil)
+
   private func classified(_ symbol: Symbol) -> QuotedSecurity {
-    QuotedSecurity(symbol) { $0.volumeMultiplier == 100 }
+    let instrument = Instrument.classify(symbol)
+    return QuotedSecurity(
+      CodePlanRow(
+        kind: instrument?.kind,
+        countsLots: instrument?.kind == .index && instrument?.exchange == .shanghai))
   }
 
   @Test func `the table says of every code what the classification says`() throws {
@@ -14,7 +20,7 @@ import Testing
         for tail in ["001", "999"] {
           let digits = String(String(1000 + prefix).dropFirst())
           let symbol = try #require(Symbol(exchange + digits + tail))
-          #expect(QuotedSecurityTable.sina[symbol.low] == classified(symbol), "\(symbol)")
+          #expect(Self.table[symbol.low] == classified(symbol), "\(symbol)")
         }
       }
     }
@@ -30,6 +36,6 @@ import Testing
     ] as [(String, QuotedSecurity)])
   func `kinds are what the decoder needs`(_ text: String, _ security: QuotedSecurity) throws {
     let symbol = try #require(Symbol(text))
-    #expect(QuotedSecurityTable.sina[symbol.low] == security)
+    #expect(Self.table[symbol.low] == security)
   }
 }

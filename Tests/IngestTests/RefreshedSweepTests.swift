@@ -39,7 +39,7 @@ import Testing
           from: source.mainSeries, requestedAt: moment, receivedAt: moment, body: body),
         at: JournalPosition(Int64(place + 1)))
       let written = pipeline.takeCommit()?.quotes.map(\.quote.symbol) ?? []
-      let shown = Self.decoded(body, by: quotes.makeDecoder())
+      let shown = Self.decoded(body, by: quotes.makeDecoder(nil))
       let others = shown.filter { symbol, quote in
         guard var before = known[symbol] else { return true }
         before.secondOfDay = quote.secondOfDay
@@ -61,7 +61,7 @@ import Testing
     let (now, later) = (36_030, 36_100)
     market.advance(to: Timestamp(day: market.day, secondOfDay: now))
     var body = market.body(for: market.symbols)
-    let idle = Self.decoded(body, by: SourceRegistry.quotes(of: .live).makeDecoder()).filter {
+    let idle = Self.decoded(body, by: SourceRegistry.quotes(of: .live).makeDecoder(nil)).filter {
       [.halted, .delisted, .notListed].contains($1.trading) && $1.tradingDay == market.day
     }
     #expect(!idle.isEmpty)

@@ -61,13 +61,6 @@ import Testing
   @Test func `an index has no lot`() throws {
     #expect(try instrument("sz399001").lot == nil)
   }
-
-  @Test func `only Shanghai's indexes count in lots of a hundred`() throws {
-    #expect(try instrument("sh000001").volumeMultiplier == 100)
-    for other in ["sz399001", "sz000001", "sh600519", "sh510300", "bj899050"] {
-      #expect(try instrument(other).volumeMultiplier == 1, "\(other)")
-    }
-  }
 }
 
 /// The instrument of a spelling the test vouches for.

@@ -196,24 +196,27 @@ import Testing
     #expect(TradingPhase.cancellation(of: fund, entered: 0, at: moment) == nil)
   }
 
-  @Test func `what may be sold on the day of its purchase is no matter of codes`() throws {
-    let fund = try #require(Symbol("sh511880").flatMap(Instrument.classify))
-    let bond = try #require(Symbol("sz123001").flatMap(Instrument.classify))
-    #expect(!TradedInstrument(fund).sellsSameDay)
-    #expect(TradedInstrument(fund, isOnSameDayList: true).sellsSameDay)
-    #expect(TradedInstrument(bond).sellsSameDay)
+  @Test(arguments: [
+    ("sh518880", true), ("sh511880", true), ("sh511010", true), ("sh513100", true),
+    ("sz159920", true), ("sz159985", true), ("sz123001", true), ("sh510300", false),
+    ("sz159915", false), ("sh600519", false),
+  ])
+  func `what may be sold on the day of its purchase is listed, fund by fund`(
+    code: String, isSold: Bool
+  ) throws {
+    let day = try #require(TradingDay("2026-07-06"))
+    let instrument = try #require(Symbol(code).flatMap(Instrument.classify))
+    #expect(TradedInstrument(instrument).sellsSameDay(on: day) == isSold)
+    let listed = TradedInstrument(instrument, isOnSameDayList: true).sellsSameDay(on: day)
+    #expect(listed == (isSold || instrument.kind == .fund))
   }
 
-  @Test func `the list of funds that ships is of funds, each once`() throws {
-    #expect(SameDayFunds.listed.count == 333)
-    for symbol in SameDayFunds.listed {
-      #expect(Instrument.classify(symbol)?.kind == .fund, "\(symbol)")
-    }
-    for code in ["sh518880", "sh511880", "sh511010", "sh513100", "sz159920", "sz159985"] {
-      #expect(SameDayFunds.listed.contains(try #require(Symbol(code))), "\(code)")
-    }
-    for code in ["sh510300", "sz159915"] {
-      #expect(!SameDayFunds.listed.contains(try #require(Symbol(code))), "\(code)")
+  @Test func `the list of funds that ships is of funds`() {
+    let listed = RuleBook.shippedRules
+      .filter { $0.key == "same_day_sale" && !$0.board.isEmpty }
+    #expect(listed.count == 333)
+    for rule in listed {
+      #expect(Symbol(rule.board).flatMap(Instrument.classify)?.kind == .fund, "\(rule.board)")
     }
   }
 }

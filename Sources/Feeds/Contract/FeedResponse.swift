@@ -29,7 +29,7 @@ package enum FeedResponse: Sendable, Hashable {
     calendar: TradingCalendar = .shanghai
   ) -> FeedResponse {
     if case .quotes = request.query {
-      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder()
+      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder(nil)
       var batch = QuoteBatch()
       batch.begin(body: body)
       return .quotes(decoder.decode(body, status: status, into: &batch))

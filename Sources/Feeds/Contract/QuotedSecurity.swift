@@ -1,8 +1,8 @@
 /// What a decoder of quotes must know of a security, by the first three digits of its code.
 ///
-/// `Instrument.classify` is the authority on kinds, but it reads text and takes a microsecond, and
-/// this is asked for every line. Its answers depend on no digit behind the third, so all of them
-/// fit in a table of 3,000 bytes that is filled once for each source.
+/// The rules are the authority on kinds and units, and this is asked for every line. What they say
+/// depends on no digit behind the third, so all of it fits in a table of 3,000 bytes that is filled
+/// once for each source and day.
 
 import Market
 
@@ -21,15 +21,13 @@ struct QuotedSecurity: OptionSet, Sendable {
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  init(_ symbol: Symbol, countsLots: (Instrument) -> Bool) {
-    self = []
-    guard let instrument = Instrument.classify(symbol) else { return }
-    if countsLots(instrument) { insert(.countsLots) }
-    switch instrument.kind {
+  init(_ row: CodePlanRow) {
+    self = row.countsLots ? .countsLots : []
+    switch row.kind {
     case .stock, .fund: insert(.tradesAtPrices)
     case .index: insert(.index)
     case .convertibleBond: insert(.convertible)
-    case .bShare, .repo: break
+    case .bShare, .repo, nil: break
     }
   }
 
@@ -45,18 +43,10 @@ struct QuotedSecurityTable: Sendable {
   static let shanghai: UInt64 = 0x6873  // "sh"
   static let shenzhen: UInt64 = 0x7A73  // "sz"
   static let beijing: UInt64 = 0x6A62  // "bj"
-  private static let prefixesPerExchange = 1000
-  private static let exchanges = ["sh", "sz", "bj"]
 
-  /// - Parameter countsLots: whether the source gives the volume of an instrument in lots.
-  init(countsLots: (Instrument) -> Bool) {
-    securities = QuotedSecurityTable.exchanges.flatMap { exchange in
-      (0..<QuotedSecurityTable.prefixesPerExchange).map { prefix in
-        let digits = String(prefix)
-        let code = String(repeating: "0", count: 3 - digits.utf8.count) + digits + "000"
-        return Symbol(exchange + code).map { QuotedSecurity($0, countsLots: countsLots) } ?? []
-      }
-    }
+  /// - Parameter day: whose rules; nil: today's.
+  init(of source: String, on day: TradingDay?) {
+    securities = RuleBook.current.codePlan(of: source, on: day).map { QuotedSecurity($0) }
   }
 
   /// - Parameter key: the eight bytes of a full symbol, first byte lowest.

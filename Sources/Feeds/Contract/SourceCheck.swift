@@ -62,7 +62,7 @@ package struct SourceCheck: Sendable {
       guard case .quotes = request.query else {
         return FeedResponse.decode(request, status: status, body: bytes, calendar: calendar)
       }
-      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder()
+      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder(nil)
       batch.begin(body: bytes)
       return .quotes(decoder.decode(bytes, status: status, into: &batch))
     }

@@ -134,7 +134,8 @@ package struct QuotesDeclaration: Sendable {
   package var kinds: [InstrumentKind: Set<Exchange>]?
   /// Asks for symbols, in their order; the moment goes against caches between here and there.
   package let endpoint: @Sendable ([Symbol], Timestamp) -> Endpoint
-  package let makeDecoder: @Sendable () -> any QuoteDecoder
+  /// By the rules of a day; nil: today's.
+  package let makeDecoder: @Sendable (TradingDay?) -> any QuoteDecoder
 }
 
 /// Lists of the instruments of a market.

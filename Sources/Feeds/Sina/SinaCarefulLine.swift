@@ -9,6 +9,7 @@ import Market
 
 struct SinaCarefulLine {
   let line: UnsafeRawBufferPointer
+  private let securities: QuotedSecurityTable
   private(set) var symbol: Symbol?
   /// What stood beside the row and could not be read.
   private(set) var dropped: [DroppedMember] = []
@@ -20,7 +21,9 @@ struct SinaCarefulLine {
   }
 
   /// - Parameter line: without its line end.
-  init(_ line: UnsafeRawBufferPointer) { self.line = line }
+  init(_ line: UnsafeRawBufferPointer, securities: QuotedSecurityTable) {
+    (self.line, self.securities) = (line, securities)
+  }
 
   mutating func read() throws(RowFault) -> Content {
     let (symbolBytes, content) = try frame()
@@ -92,7 +95,7 @@ extension SinaCarefulLine {
       }
       quote.afterHours = read ?? nil
     }
-    let security = QuotedSecurityTable.sina[symbol.low]
+    let security = securities[symbol.low]
     if security.contains(.countsLots) { quote.volume = try quote.volume.shares(named: "volume") }
     if security.contains(.convertible) { quote.countPiecesOfBonds() }
     if let broken = QuoteInconsistency.first(in: &quote, of: security) {

@@ -11,14 +11,16 @@ import Market
 package struct SinaQuoteDecoder {
   private var quote: Quote
   private var dates = SinaDateCache()
-  private let securities = QuotedSecurityTable.sina
+  private let securities: QuotedSecurityTable
   private let names: GB18030Decoder
   private let skipsPlainWay: Bool
 
-  package init() { self.init(skipsPlainWay: false) }
+  /// - Parameter day: whose rules its lines are read by; nil: today's.
+  package init(on day: TradingDay? = nil) { self.init(skipsPlainWay: false, on: day) }
 
   /// - Parameter skipsPlainWay: sends every line the careful way, which must not change a result.
-  init(skipsPlainWay: Bool) {
+  init(skipsPlainWay: Bool, on day: TradingDay? = nil) {
+    securities = QuotedSecurityTable(of: Sina().name, on: day)
     quote = Quote(
       symbol: Symbol(low: 0, high: 0), tradingDay: TradingDay(daysSince1970: 0), secondOfDay: 0)
     names = GB18030Decoder()
@@ -83,7 +85,7 @@ package struct SinaQuoteDecoder {
     }
     if line.isEmpty { return next }
     lines += 1
-    var careful = SinaCarefulLine(line)
+    var careful = SinaCarefulLine(line, securities: securities)
     do throws(RowFault) {
       let content = try careful.read()
       for member in careful.dropped { visitor.dropped(member) }

@@ -41,8 +41,3 @@ package enum SinaQuotes {
     symbol.bytes.withUnsafeBytes { SinaFamily($0) != nil }
   }
 }
-
-extension QuotedSecurityTable {
-  /// Shanghai's indexes alone are in lots.
-  static let sina = QuotedSecurityTable { $0.volumeMultiplier == QuotedSecurity.lot }
-}

@@ -20,5 +20,5 @@ package struct Tencent: LiveQuotesSource {
     referenceSymbol: TencentQuotes.referenceSymbol, bodyBytesMax: TencentQuotes.bodyBytesMax,
     hasRefreshStamps: true, isRequestable: TencentQuotes.isRequestable,
     kinds: TencentQuotes.kinds, endpoint: TencentQuotes.endpoint,
-    makeDecoder: { TencentQuoteDecoder() })
+    makeDecoder: { TencentQuoteDecoder(on: $0) })
 }

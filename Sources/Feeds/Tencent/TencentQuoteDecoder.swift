@@ -10,9 +10,11 @@ package struct TencentQuoteDecoder {
   private var quote: Quote
   private var fields = TencentFields()
   private var clock = TencentClock()
-  private let securities = QuotedSecurityTable.tencent
+  private let securities: QuotedSecurityTable
 
-  package init() {
+  /// - Parameter day: whose rules its lines are read by; nil: today's.
+  package init(on day: TradingDay? = nil) {
+    securities = QuotedSecurityTable(of: Tencent().name, on: day)
     quote = Quote(
       symbol: Symbol(low: 0, high: 0), tradingDay: TradingDay(daysSince1970: 0), secondOfDay: 0)
   }

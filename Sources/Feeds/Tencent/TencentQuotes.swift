@@ -37,8 +37,3 @@ package enum TencentQuotes {
     return kinds[instrument.kind]?.contains(instrument.exchange) == true
   }
 }
-
-extension QuotedSecurityTable {
-  /// All in lots but the shares of the STAR board.
-  static let tencent = QuotedSecurityTable { !($0.kind == .stock && $0.board == .star) }
-}

@@ -76,14 +76,11 @@ package struct FeeSchedule: Sendable, Hashable {
     }
     var fees = Fees.none
     fees.commission = max(try part(commissionRate), commissionMin)
-    guard terms.instrument.kind == .stock else { return fees }
-    fees.transferFee = try part(Self.transferFeeRate)
-    if terms.side == .sell { fees.stampDuty = try part(Self.stampDutyRate) }
+    let rules = RuleBook.current
+    fees.transferFee = try part(rules.transferFee(of: terms.instrument, on: terms.day))
+    if terms.side == .sell {
+      fees.stampDuty = try part(rules.stampDuty(of: terms.instrument, on: terms.day))
+    }
     return fees
   }
-
-  /// [RULE] Sellers alone pay: Ministry of Finance and State Taxation Administration 2023 No. 39.
-  private static let stampDutyRate = ExactDecimal(units: 500, scale: 6)
-  /// [PAGE] ChinaClear's tables.
-  private static let transferFeeRate = ExactDecimal(units: 10, scale: 6)
 }

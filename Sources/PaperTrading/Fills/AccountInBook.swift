@@ -149,13 +149,8 @@ extension RestingOrder {
   /// book of a break in which the exchange takes nothing is the one that the phase ended with.
   fileprivate func missedPhase(by seen: SeenBook) -> TradingPhase.Name? {
     guard order.kind.isMarket || order.timeInForce.isImmediate, isOpen(to: seen.row),
-      var phase = seen.phases.first(where: { $0.name == .continuous && entersAt < $0.closes })
+      let phase = seen.phases.first(where: { $0.name == .continuous && entersAt < $0.closes })
     else { return nil }
-    while let next = seen.phases.first(where: {
-      $0.name == .continuous && $0.opens == phase.closes
-    }) {
-      phase = next
-    }
     let next = seen.phases.first { $0.opens >= phase.closes && $0.name != .afterHours }
     return seen.second >= next?.opens ?? phase.closes ? phase.name : nil
   }

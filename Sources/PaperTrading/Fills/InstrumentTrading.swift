@@ -8,7 +8,9 @@ import Market
 /// is certain still is.
 package struct InstrumentTrading: Sendable {
   package let instrument: Instrument
-  private let phases: [TradingPhase]
+  /// Of the day of its last row.
+  private var phases: [TradingPhase]
+  private var phasesDay: TradingDay?
   private var accounts: [Int64: AccountOrders] = [:]
   /// The newest rows, oldest first: those that may be taken out, and the one before.
   private var kept: [SeenRow] = []
@@ -52,6 +54,10 @@ package struct InstrumentTrading: Sendable {
   /// - Returns: what follows, by account in ascending order.
   package mutating func accept(_ row: MarketRow) -> [FillEvent] {
     guard continues(row.snapshot) else { return [] }
+    let day = row.snapshot.stamp.day
+    if phasesDay != day {
+      (phases, phasesDay) = (TradingPhase.all(of: instrument, on: day), day)
+    }
     let before = last?.snapshot
     see(row)
     let hasTraded = before?.volume != row.snapshot.volume

@@ -27,7 +27,7 @@ struct Interval {
     self.init(
       volume: (before.volume, after.volume, slack.volume),
       turnover: (before.turnover, after.turnover, slack.turnover),
-      prices: (after.low, after.high, instrument.tickSize), side: side)
+      prices: (after.low, after.high, instrument.tickSize(on: after.stamp.day)), side: side)
   }
 
   private typealias Totals = (before: ExactDecimal, after: ExactDecimal, slack: ExactDecimal)

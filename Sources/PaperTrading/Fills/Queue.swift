@@ -88,7 +88,7 @@ extension Queue {
     let (before, after) = (pair.before, pair.after)
     let slack = pair.slack(of: instrument)
     var numbers: [FillEvidence.Name: ExactDecimal] = [
-      .limit: limit, .tick: instrument.tickSize, .own: ExactDecimal(own),
+      .limit: limit, .tick: instrument.tickSize(on: after.stamp.day), .own: ExactDecimal(own),
       .filled: ExactDecimal(filled), .ownSharesAhead: ExactDecimal(ownSharesAhead),
       .counted: ExactDecimal(counted), .volumeBefore: before.volume, .volumeAfter: after.volume,
       .turnoverBefore: before.turnover, .turnoverAfter: after.turnover, .high: after.high,

@@ -5,19 +5,13 @@ import Market
 enum OrderKinds {
   /// Of shares and funds. [PAGE] Convertible bonds are traded by limit orders alone (questions on
   /// Zhongtai's XTP: "可转债不支持市价单").
-  static let market: [RuleRow<Set<OrderKind>>] = [
+  static let market: [Exchange: Set<OrderKind>] = [
     // [RULE]
-    RuleRow(
-      exchange: .shanghai,
-      value: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+    .shanghai: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest],
     // [RULE]
-    RuleRow(
-      exchange: .shenzhen,
-      value: [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel]),
+    .shenzhen: [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel],
     // [GK]
-    RuleRow(
-      exchange: .beijing,
-      value: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+    .beijing: [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest],
   ]
 
   static func require(
@@ -27,7 +21,7 @@ enum OrderKinds {
       TradingPhase.current(of: instrument, at: moment)?.name == .continuous
     var taken: Set<OrderKind> = [.limit, .stopLimit]
     if instrument.kind != .convertibleBond {
-      taken.formUnion(market.value(for: instrument) ?? [])
+      taken.formUnion(market[instrument.exchange] ?? [])
       taken.insert(.stop)
     }
     if !taken.contains(order.kind) {

@@ -22,9 +22,9 @@ package enum OrderRules {
     guard let entry = TradingPhase.entry(of: instrument, at: moment) else {
       throw sessionRefusal(of: instrument, at: moment)
     }
-    try OrderSizes.require(order, of: instrument, holding: holding)
+    try OrderSizes.require(order, of: instrument, holding: holding, on: moment.day)
     try requireSellable(order, holding: holding)
-    try requirePrices(of: order, traded, band: band)
+    try requirePrices(of: order, traded, band: band, on: moment.day)
     try judgeCage(order, instrument: instrument, snapshot: snapshot, moment: moment)
     return Acceptance(
       entersAt: entry, worstPrice: order.limit ?? protection(of: order, within: widest))
@@ -75,7 +75,7 @@ package enum OrderRules {
 
   /// A market order may do without a price; any price must be one of the exchange's.
   private static func requirePrices(
-    of order: Order, _ traded: TradedInstrument, band: PriceBand?
+    of order: Order, _ traded: TradedInstrument, band: PriceBand?, on day: TradingDay
   ) throws(Refusal) {
     let needsLimit = order.kind == .limit || order.kind == .stopLimit
     if needsLimit, order.limit == nil {
@@ -93,7 +93,7 @@ package enum OrderRules {
     }
     for (field, price) in [("limit", order.limit), ("stop", order.stop)] {
       guard let price else { continue }
-      try requireTick(price, field: field, tick: traded.instrument.tickSize)
+      try requireTick(price, field: field, tick: traded.instrument.tickSize(on: day))
       if let band, !band.contains(price) {
         throw Refusal(
           .band, field: field,

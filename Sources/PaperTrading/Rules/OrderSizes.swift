@@ -1,43 +1,18 @@
 import Market
 
-/// How many shares or units an order may have. The lots themselves are `Instrument.lot`.
+/// How many shares or units an order may have, by the rules of its day.
 enum OrderSizes {
-  /// The most that a limit order may have.
-  static let limitMax: [RuleRow<Int64>] = [
-    // [RULE]
-    RuleRow(kind: .stock, board: .star, value: 100_000),
-    // [RULE] SZSE 创业板交易特别规定 §2.8.
-    RuleRow(kind: .stock, board: .chiNext, value: 300_000),
-    // [RULE] SSE §3.3.9, SZSE §3.3.10, of shares and funds (股（份）). [GK] At Beijing, too.
-    RuleRow(kind: .stock, value: 1_000_000),
-    RuleRow(kind: .fund, value: 1_000_000),
-    // [GK]
-    RuleRow(kind: .convertibleBond, value: 1_000_000),
-  ]
-
-  /// The most that a market order may have; a kind without a row has that of a limit order.
-  static let marketMax: [RuleRow<Int64>] = [
-    // [RULE]
-    RuleRow(kind: .stock, board: .star, value: 50_000),
-    // [RULE] SZSE 创业板交易特别规定 §2.8.
-    RuleRow(kind: .stock, board: .chiNext, value: 150_000),
-    // [RULE] [GK] At Beijing, too.
-    RuleRow(kind: .stock, value: 1_000_000),
-  ]
-
   static func require(
-    _ order: Order, of instrument: Instrument, holding: Holding
+    _ order: Order, of instrument: Instrument, holding: Holding, on day: TradingDay
   ) throws(Refusal) {
-    guard let lot = instrument.lot, let quantity = whole(order.quantity) else {
+    guard let lot = instrument.lot(on: day), let quantity = whole(order.quantity) else {
       throw Refusal(
         .quantity, field: "quantity", "\(order.quantity) is not a whole positive number")
     }
     try requireLots(of: order, quantity: quantity, lot: lot, holding: holding)
     let isMarket = order.kind.isMarket || order.kind == .stop
-    let most =
-      (isMarket ? marketMax.value(for: instrument) : nil)
-      ?? limitMax.value(for: instrument)
-    guard let most, quantity > most else { return }
+    let rule = RuleBook.current.orderMost(of: instrument, on: day)
+    guard let most = isMarket ? rule?.market : rule?.limit, quantity > most else { return }
     throw Refusal(
       .size, field: "quantity",
       "\(quantity) is above \(most), the most of one \(isMarket ? "market" : "limit") order")

@@ -5,8 +5,8 @@ package struct TradedInstrument: Sendable, Hashable {
   package let instrument: Instrument
   /// The exchange's own limits, where a source has them: they prevail over the table.
   package var statedLimits: StatedLimits
-  /// On the exchange's list of funds that may be sold on the day of their purchase. No code and no
-  /// name shows it.
+  /// On an operator's list of funds that may be sold on the day of their purchase, beside those
+  /// that the rules have. No code and no name shows it.
   package var isOnSameDayList: Bool
 
   package init(
@@ -19,8 +19,9 @@ package struct TradedInstrument: Sendable, Hashable {
   }
 
   /// Whether what is bought may be sold on the same day (T+0); else from the next one on (T+1).
-  package var sellsSameDay: Bool {
-    instrument.kind == .convertibleBond || instrument.kind == .fund && isOnSameDayList
+  package func sellsSameDay(on day: TradingDay) -> Bool {
+    isOnSameDayList && instrument.kind == .fund
+      || RuleBook.current.sellsSameDay(instrument, on: day)
   }
 
   /// Whether neither a source nor the table has its limits, though it has some.

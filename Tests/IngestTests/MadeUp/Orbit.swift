@@ -33,7 +33,7 @@ struct Orbit: BarSource {
       let list = symbols.map(\.description).joined(separator: ",")
       return Endpoint(route: "/quotes", path: "/quotes?symbols=\(list)", headers: [])
     },
-    makeDecoder: { OrbitQuotes() })
+    makeDecoder: { _ in OrbitQuotes() })
   let bars: BarsDeclaration? = BarsDeclaration(
     form: .window(symbolsMax: 10, pageBarsMax: 10_000),
     recording: BarsRecording(

@@ -42,7 +42,7 @@ extension MarketZone {
 extension SeriesRecord {
   /// How many steps of the price's last place make 1.
   fileprivate var udfPriceScale: Int64 {
-    let places = Instrument.classify(symbol)?.tickSize.scale ?? 2
+    let places = RuleBook.current.tick(of: symbol).scale
     return (0..<places).reduce(1) { scale, _ in scale * 10 }
   }
 }
