@@ -28,6 +28,7 @@ extension Daemon {
       inForce = old.takingLive(from: new)
       return (old, inForce)
     }
+    RuleBook.use(operators: taken.rules, on: clock.now.shanghaiDay)
     await state.engine?.update(engineUpdate)
     let changed = old.settings.changes(to: taken.settings) + old.filesChanged(to: taken)
     return conclude(
@@ -92,6 +93,7 @@ extension ValidatedConfiguration {
     if isSame(CalendarSettings.file.key), declaredDays != other.declaredDays {
       keys.append(CalendarSettings.file.key)
     }
+    if isSame(RuleSettings.file.key), rules != other.rules { keys.append(RuleSettings.file.key) }
     let files = credentials.sourcesChanged(to: other.credentials)
       .compactMap { $0.credentials?.file.key }
     return keys + files.filter(isSame)

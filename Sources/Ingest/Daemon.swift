@@ -57,6 +57,7 @@ package struct Daemon: Sendable {
     let clock = clock ?? EngineClock(configuration.settings)
     self.clock = clock
     seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
+    RuleBook.use(operators: configuration.rules, on: clock.now.shanghaiDay)
   }
 
   var configuration: ValidatedConfiguration { inForce.withLock { $0 } }

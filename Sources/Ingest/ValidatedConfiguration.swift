@@ -14,6 +14,8 @@ package struct ValidatedConfiguration: Sendable {
   package private(set) var credentials: SourceCredentials
   /// What the operator declares against the exchange's calendar.
   private(set) var declaredDays: [DeclaredDay] = []
+  /// What the operator sets over the rules that ship.
+  private(set) var rules: [Rule] = []
   /// How to reach the database, its password included; nil where it is the private cluster.
   let store: Secret?
   /// One of each check, in order, without the database.
@@ -73,6 +75,12 @@ package struct ValidatedConfiguration: Sendable {
       findings.append(Finding(check: CalendarSettings.file.key, error))
     }
     do throws(ConfigurationError) {
+      rules = try settings.operatorsRules()
+    } catch {
+      fault = fault ?? error
+      findings.append(Finding(check: RuleSettings.file.key, error))
+    }
+    do throws(ConfigurationError) {
       try settings.checkLiveSources()
     } catch {
       fault = fault ?? error
@@ -99,6 +107,7 @@ package struct ValidatedConfiguration: Sendable {
     taken.settings = settings.takingLive(from: other.settings)
     taken.symbols = other.symbols
     taken.declaredDays = other.declaredDays
+    taken.rules = other.rules
     taken.credentials = other.credentials
     return taken
   }

@@ -124,6 +124,16 @@ package enum CalendarSettings {
   static let section = SettingSection("calendar", file)
 }
 
+/// Rules of exchanges and sources that are not among those that ship, or are others.
+package enum RuleSettings {
+  package static let file = Setting.optionalString(
+    "rules.file", unset: "none",
+    help: "File with rules over those that ship, one per line, # for comments."
+  ).live
+
+  static let section = SettingSection("rules", file)
+}
+
 /// When a minute is final.
 package enum CandlesSettings {
   package static let maxSilence = Setting.duration(

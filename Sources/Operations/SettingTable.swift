@@ -37,8 +37,8 @@ package struct SettingTable: Sendable {
 
   private static let sectionsBeforeSources = [
     StateSettings.section, StoreSettings.section, JournalSettings.section, QuotesSettings.section,
-    UniverseSettings.section, CalendarSettings.section, CandlesSettings.section,
-    RepairSettings.section,
+    UniverseSettings.section, CalendarSettings.section, RuleSettings.section,
+    CandlesSettings.section, RepairSettings.section,
   ]
 
   private static let sectionsAfterSources = [

@@ -6,6 +6,7 @@ import Broker
 import Commands
 import Gateway
 import Logging
+import Market
 import Operations
 import PaperTrading
 import Platform
@@ -45,6 +46,8 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
   private func run(masking mask: SecretMask, notifying notifier: ServiceNotifier?) async throws {
     let settings = try options.load()
     settings.register(in: mask)
+    let now = Timestamp(microseconds: SystemClock.realMicroseconds())
+    RuleBook.use(operators: try settings.operatorsRules(), on: now.shanghaiDay)
     let url = try settings.gatewayAddress()
     mask.register(url: Secret(url))
     if let obstacle = settings[GatewaySettings.listen]?.obstacle {

@@ -72,6 +72,7 @@ struct Replay: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try options.load()
+    RuleBook.use(operators: try settings.operatorsRules())
     var pipeline = Pipeline(rules: CandleRules(settings))
     let learnt = learntSessions(settings)
     pipeline.know(stored: (try? learnt.get()) ?? [])

@@ -126,6 +126,27 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(daemon.engineUpdate.workers.declaredDays == [day: true])
   }
 
+  @Test func `rules that the operator sets are read with each reload, whole or not at all`()
+    async throws
+  {
+    defer { RuleBook.use(operators: []) }
+    let path = file.folder + "/rules"
+    let symbol = try #require(Symbol("RULE.TEST"))
+    let text = file.text + "\n[rules]\nfile = \"\(path)\"\n"
+    try file.write("us,RULE.TEST,,tick,0.005,2026-01-05,,SEC\n", to: path)
+    #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
+    #expect(RuleBook.current.tick(of: symbol).description == "0.005")
+    try file.write("us,RULE.TEST,,tick,0.002,2026-01-05,,SEC\n", to: path)
+    #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
+    #expect(RuleBook.current.tick(of: symbol).description == "0.002")
+    try file.write("us,RULE.TEST,,tick,nothing,2026-01-05,,SEC\n", to: path)
+    let verdict = try await reload(text)
+    #expect(
+      verdict.problem
+        == "rules.file: \(path):1: value: expected a positive price such as 0.01")
+    #expect(RuleBook.current.tick(of: symbol).description == "0.002")
+  }
+
   @Test func `each reload that finds a credential unchanged logs that it needs a restart`()
     throws
   {
