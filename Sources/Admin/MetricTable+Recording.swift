@@ -34,6 +34,13 @@ extension MetricTable {
       $0.counters.droppedMembers
     },
     counters(
+      "candled_rule_breaches_total",
+      help: "Rows and responses that a rule of docs/rules.md does not explain, by the rule.",
+      by: "rule"
+    ) {
+      $0.counters.ruleBreaches
+    },
+    counters(
       "candled_disputes_total",
       help: "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome"
     ) {

@@ -138,11 +138,15 @@ struct DayBand: Sendable {
   private let limits: StatedLimits
   /// nil where no limit applies.
   let band: PriceBand?
+  /// nil where prices have none: those of indexes are calculated.
+  let tick: ExactDecimal?
 
   init(_ instrument: Instrument?, quote: Quote) {
     day = quote.tradingDay
     previousClose = quote.previousClose
     limits = quote.limits
+    let isTraded = instrument.map { $0.kind != .index && $0.kind != .repo } ?? false
+    tick = isTraded ? instrument?.tickSize(on: quote.tradingDay) : nil
     band =
       switch quote.limits {
       case .unstated: instrument.flatMap { Self.table(for: $0, quote: quote) }

@@ -161,7 +161,8 @@ extension Pipeline {
     var quoteBatch = QuoteBatch()
     return entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
-      let outcome = decoder.decode(body, status: Int(entry.status), into: &quoteBatch)
+      var outcome = decoder.decode(body, status: Int(entry.status), into: &quoteBatch)
+      if case .ok = outcome, quoteBatch.isInOtherUnits { outcome = .malformed }
       var digest = Digest(.quotes(outcome))
       if case .ok = outcome {
         digest.newestAt = quoteBatch.newestStamp(

@@ -73,6 +73,7 @@ package struct PipelineCounters: Sendable, Hashable {
   package var missingRows = 0
   package var rejectedRows: [RejectionReason: Int] = [:]
   package var droppedMembers: [OptionalMember: Int] = [:]
+  package var ruleBreaches: [RuleBreach: Int] = [:]
   package var candles = 0
   package var gaps = 0
   package var revisions = 0

@@ -20,6 +20,10 @@ extension QuoteStage {
         entry: entry, body: body, group: group, bookGroup: bookGroup(group, of: entry.source),
         hasRefreshStamps: declaration.hasRefreshStamps, digest: Digest(.quotes(outcome)))
       guard case .ok = outcome else { return response.digest }
+      if quoteBatch.isInOtherUnits { return holdOtherUnits(&response, into: &rows) }
+      if quoteBatch.hasOtherFields(than: declaration.fields, body: body) {
+        rows.counters.ruleBreaches[.fieldCount, default: 0] += 1
+      }
       let watermark = quoteBatch.newestStamp(
         receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
       response.digest.newestAt = quoteBatch.newestStamp(
@@ -48,6 +52,15 @@ extension QuoteStage {
       }
       return response.digest
     }
+  }
+
+  /// A source that changed its unit is left alone as one that answers nonsense, and another serves:
+  /// a factor is never guessed, and rows without money prove nothing.
+  private func holdOtherUnits(_ response: inout Response, into rows: inout PendingRows) -> Digest {
+    response.digest = Digest(.quotes(.malformed))
+    for row in quoteBatch.refused { rows.reject(row, in: &response) }
+    rows.counters.ruleBreaches[.volumeUnit, default: 0] += 1
+    return response.digest
   }
 
   /// One answer while it is being read.
@@ -123,6 +136,7 @@ extension QuoteStage {
     switch verdict {
     case .held(let reason, let detail), .rejected(let reason, let detail):
       if case .held = verdict { pending.touched.insert(index) }
+      if reason == .outsideBand { rows.counters.ruleBreaches[.outsideBand, default: 0] += 1 }
       silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
       rows.reject(quotes[place].refused(reason, detail: detail), in: &response)
@@ -136,10 +150,54 @@ extension QuoteStage {
         known ?? isLatest(place, index: index, hasRefreshStamp: response.hasRefreshStamps)
       if !isRepetition {
         rows.counters.changedSnapshots += 1
+        noteBreaches(quotes, place, index: index, in: response, into: &rows)
         replaceLatest(index, by: quotes, place, line: line, in: &response)
       }
       if stateChanged || !isRepetition { pending.touched.insert(index) }
     }
+  }
+
+  /// A row that counts may still show that a rule has changed. Mutating, so that it gets no copy.
+  private mutating func noteBreaches(
+    _ quotes: Rows, _ place: Int, index: Int, in response: borrowing Response,
+    into rows: inout PendingRows
+  ) {
+    guard isMainland else { return }
+    guard let tick = book.tick(at: index) else {
+      if book.isOfNoKind(index), isNew(index) {
+        rows.counters.ruleBreaches[.unknownPrefix, default: 0] += 1
+      }
+      return
+    }
+    let (last, volume, day, second) = (
+      quotes[place].quote.last, quotes[place].quote.volume, quotes[place].quote.tradingDay,
+      Int(quotes[place].quote.secondOfDay)
+    )
+    if !last.isMultiple(of: tick) {
+      note(.offTick, "last \(last) is no multiple of the tick \(tick)", place, in: response, &rows)
+    }
+    // A stamp of when the line was written is not one of a trade.
+    guard !response.hasRefreshStamps, book.rules.hours.isClosed(second) else { return }
+    let known = latest.withUnsafeBufferPointer {
+      $0[index].flatMap { $0.quote.tradingDay == day ? $0.quote.volume : nil }
+    }
+    guard let known, volume > known else { return }
+    note(
+      .outsideHours, "volume grew from \(known) to \(volume) at \(ClockText.second(second))", place,
+      in: response, &rows)
+  }
+
+  /// Keeps the row as evidence, beside those that are refused; it counts all the same.
+  private func note(
+    _ breach: RuleBreach, _ detail: String, _ place: Int, in response: borrowing Response,
+    _ rows: inout PendingRows
+  ) {
+    rows.counters.ruleBreaches[breach, default: 0] += 1
+    let row = quoteBatch.quotes[place].refused(.implausible, detail: "kept: " + detail)
+    rows.keep(
+      Rejection(
+        source: response.entry.source, receivedAt: response.entry.receivedAt, symbol: row.symbol,
+        reason: row.reason, detail: row.detail, payload: Array(response.body[row.line])))
   }
 
   @inline(__always)  // Called, it would get a copy of the pipeline and the answer.
@@ -286,7 +344,7 @@ extension PendingRows {
         reason: row.reason, detail: row.detail, payload: row.payload))
   }
 
-  private mutating func keep(_ rejection: Rejection) {
+  fileprivate mutating func keep(_ rejection: Rejection) {
     if rejectionsSeen.isNew(rejection) { commit.rejections.append(rejection) }
   }
 }

@@ -201,6 +201,12 @@ extension ExactDecimal {
     return ExactDecimal(units: Int64(rounded), scale: places)
   }
 
+  /// Whether it is a whole number of steps.
+  /// - Precondition: `step` is positive.
+  package func isMultiple(of step: ExactDecimal) -> Bool {
+    wideUnits(scale: max(step.scale, scale)) % step.wideUnits(scale: max(step.scale, scale)) == 0
+  }
+
   /// The same number carrying exactly `places` digits, rounded half away from zero if it had more.
   /// - Throws: `overflow`.
   public func rescaled(places: UInt8) throws(ExactDecimalError) -> ExactDecimal {

@@ -110,6 +110,17 @@ extension TradingHours {
   /// Whether the next day begins as this one ends.
   @inlinable package var isUnbroken: Bool { opens == 0 && closes == LocalClock.secondsPerDay }
 
+  /// Prints may straggle in for so long after a session.
+  private static let stragglingSecondsMax = 60
+
+  /// Whether nothing trades at a second of the day: before the opening auction matches, between the
+  /// sessions and after the last.
+  package func isClosed(_ second: Int) -> Bool {
+    if second < Int(clock.auctionMatches) { return true }
+    if second > closes + Self.stragglingSecondsMax { return true }
+    return Int(first.closes) + Self.stragglingSecondsMax < second && second < Int(self.second.opens)
+  }
+
   /// Seconds of trading that lie behind a second of the day. Outages and freshness are measured on
   /// this axis.
   @inlinable

@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [TwoSources.Fault.silent, .still])
-  func `a source that is silent or stands still is left within 15 s`(
+  @Test(arguments: [TwoSources.Fault.silent, .still, .hundredfold])
+  func `a source that is silent, stands still or changed its unit is left within 15 s`(
     _ fault: TwoSources.Fault
   ) async throws {
     try await Second.registered {

@@ -36,10 +36,31 @@ package struct QuoteBatch: QuoteVisitor {
   package mutating func rejected(_ row: RejectedRow) {
     refused.append(
       BatchRefusal(
-        symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line)))
+        symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line),
+        isInOtherUnit: row.isInOtherUnit))
   }
 
   package mutating func dropped(_ member: DroppedMember) { dropped.append(member) }
+
+  /// Whether the source has changed a unit: of more than a hundredth of a board's rows the money
+  /// fits the volume in another unit alone. The volumes of the other rows, which prove nothing, are
+  /// not to be trusted either.
+  package var isInOtherUnits: Bool {
+    let odd = refused.filter(\.isInOtherUnit).compactMap { $0.symbol.flatMap(Instrument.classify) }
+    if odd.count < Self.oddRowsMin { return false }
+    let read = quotes.compactMap { Instrument.classify($0.quote.symbol) }
+    return Dictionary(grouping: odd, by: Self.board).contains { board, rows in
+      let all = rows.count + read.count { Self.board(of: $0) == board }
+      return rows.count >= Self.oddRowsMin && rows.count * 100 > all
+    }
+  }
+
+  /// One or two rows may be damaged so by chance.
+  private static let oddRowsMin = 3
+
+  private static func board(of instrument: Instrument) -> [Int16] {
+    [instrument.exchange.rawValue, instrument.kind.rawValue, instrument.board.rawValue]
+  }
 
   private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {
     let start = Int(bitPattern: bytes.baseAddress) - base
@@ -64,8 +85,13 @@ package struct BatchRefusal {
   package var reason: RejectionReason
   package var detail: String
   package var line: Range<Int>
+  package var isInOtherUnit: Bool
 
-  package init(symbol: Symbol?, reason: RejectionReason, detail: String, line: Range<Int>) {
+  package init(
+    symbol: Symbol?, reason: RejectionReason, detail: String, line: Range<Int>,
+    isInOtherUnit: Bool = false
+  ) {
+    self.isInOtherUnit = isInOtherUnit
     self.symbol = symbol
     self.reason = reason
     self.detail = detail

@@ -111,6 +111,25 @@ private struct Extremes {
 }
 
 extension QuoteInconsistency {
+  /// Whether the money is explained once the volume is taken 10 to 10,000 times as large, or as
+  /// small: a source that changed its unit, and no damaged digit.
+  func isOfOtherUnit(_ quote: Quote) -> Bool {
+    let isTooSmall: Bool
+    switch self {
+    case .turnoverTooSmall: isTooSmall = true
+    case .turnoverTooLarge: isTooSmall = false
+    default: return false
+    }
+    return [10, 100, 1_000, 10_000].contains { (factor: Int64) in
+      let factor = ExactDecimal(factor)
+      guard let money = try? isTooSmall ? quote.turnover * factor : quote.turnover,
+        let volume = try? isTooSmall ? quote.volume : quote.volume * factor,
+        let least = try? quote.low * volume, let most = try? quote.high * volume
+      else { return false }
+      return least <= money && money <= most
+    }
+  }
+
   /// The broken rule with its numbers, for people.
   func sentence(about quote: Quote) -> String {
     let (high, low) = (quote.high, quote.low)

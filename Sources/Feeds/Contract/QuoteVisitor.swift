@@ -51,6 +51,8 @@ package struct RejectedRow {
   package var detail: String
   /// The line as it came, lent for the length of the call.
   package var line: UnsafeRawBufferPointer
+  /// Its money fits its prices once the volume is taken in tens, hundreds or the like.
+  package var isInOtherUnit = false
 }
 
 /// Turns responses of one source into quotes. One is kept and reused for every response; what it

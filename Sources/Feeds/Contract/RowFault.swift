@@ -6,10 +6,19 @@ import Market
 struct RowFault: Error, Equatable {
   let reason: RejectionReason
   let detail: String
+  /// Its money fits its prices once the volume is taken in tens, hundreds or the like.
+  let isInOtherUnit: Bool
 
-  init(_ reason: RejectionReason, detail: String) {
+  init(_ reason: RejectionReason, detail: String, isInOtherUnit: Bool = false) {
     self.reason = reason
     self.detail = detail
+    self.isInOtherUnit = isInOtherUnit
+  }
+
+  init(_ broken: QuoteInconsistency, of quote: Quote) {
+    self.init(
+      .inconsistent, detail: broken.sentence(about: quote),
+      isInOtherUnit: broken.isOfOtherUnit(quote))
   }
 
   static func malformed(_ detail: String) -> RowFault { RowFault(.malformed, detail: detail) }

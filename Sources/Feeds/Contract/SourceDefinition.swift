@@ -132,6 +132,8 @@ package struct QuotesDeclaration: Sendable {
   /// What is requestable, where that is not all of the market: what is not is served by the other
   /// live sources alone.
   package var kinds: [InstrumentKind: Set<Exchange>]?
+  /// How many fields a line has, and what stands between them; nil where they are named.
+  package var fields: (separator: UInt8, counts: Set<Int>)?
   /// Asks for symbols, in their order; the moment goes against caches between here and there.
   package let endpoint: @Sendable ([Symbol], Timestamp) -> Endpoint
   /// By the rules of a day; nil: today's.

@@ -22,7 +22,8 @@ package struct Sina: NewestBarSource, PagedListSource, CalendarSource {
     base: SinaSettings.base, batchSymbols: SinaSettings.batchSymbols,
     requestsPerMinute: SinaSettings.requestsPerMinute, referenceSymbol: SinaQuotes.referenceSymbol,
     bodyBytesMax: SinaQuotes.bodyBytesMax, isRequestable: SinaQuotes.isRequestable,
-    endpoint: SinaQuotes.endpoint, makeDecoder: { SinaQuoteDecoder(on: $0) })
+    fields: (UInt8(ascii: ","), [33, 34, 39]), endpoint: SinaQuotes.endpoint,
+    makeDecoder: { SinaQuoteDecoder(on: $0) })
   package let lists: ListsDeclaration? = ListsDeclaration(
     parts: SinaNode.allCases.map(\.part), pageRows: SinaNode.pageRows)
   package let bars: BarsDeclaration? = BarsDeclaration(

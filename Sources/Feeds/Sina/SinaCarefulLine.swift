@@ -99,7 +99,7 @@ extension SinaCarefulLine {
     if security.contains(.countsLots) { quote.volume = try quote.volume.shares(named: "volume") }
     if security.contains(.convertible) { quote.countPiecesOfBonds() }
     if let broken = QuoteInconsistency.first(in: &quote, of: security) {
-      throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
+      throw RowFault(broken, of: quote)
     }
     return quote
   }

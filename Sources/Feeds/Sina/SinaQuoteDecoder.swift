@@ -93,7 +93,8 @@ package struct SinaQuoteDecoder {
     } catch {
       visitor.rejected(
         RejectedRow(
-          symbol: careful.symbol, reason: error.reason, detail: error.detail, line: line))
+          symbol: careful.symbol, reason: error.reason, detail: error.detail, line: line,
+            isInOtherUnit: error.isInOtherUnit))
     }
     return next
   }

@@ -19,6 +19,7 @@ package struct Tencent: LiveQuotesSource {
     requestsPerMinute: TencentSettings.requestsPerMinute,
     referenceSymbol: TencentQuotes.referenceSymbol, bodyBytesMax: TencentQuotes.bodyBytesMax,
     hasRefreshStamps: true, isRequestable: TencentQuotes.isRequestable,
-    kinds: TencentQuotes.kinds, endpoint: TencentQuotes.endpoint,
+    kinds: TencentQuotes.kinds, fields: (UInt8(ascii: "~"), [87, 88]),
+    endpoint: TencentQuotes.endpoint,
     makeDecoder: { TencentQuoteDecoder(on: $0) })
 }

@@ -45,7 +45,8 @@ package struct TencentQuoteDecoder {
         visitor.rejected(
           RejectedRow(
             symbol: TencentLine.symbol(in: line), reason: error.reason, detail: error.detail,
-            line: line))
+            line: line,
+            isInOtherUnit: error.isInOtherUnit))
       }
     }
     return .ok(lines: lines)

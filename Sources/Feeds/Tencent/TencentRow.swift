@@ -61,7 +61,7 @@ struct TencentRow {
       quote.last = .zero
     }
     if let broken = QuoteInconsistency.first(in: &quote, of: security) {
-      throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
+      throw RowFault(broken, of: quote)
     }
   }
 

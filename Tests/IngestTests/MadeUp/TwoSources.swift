@@ -9,6 +9,8 @@ import Transport
 actor TwoSources: Upstream {
   enum Fault: Sendable, Equatable {
     case banned, silent, still
+    /// Volumes are a hundred times what they were.
+    case hundredfold
     /// The batches that are answered, by number.
     case partly(Set<UInt16>)
     /// Batches with that symbol are void.
@@ -77,7 +79,10 @@ actor TwoSources: Upstream {
     var shown = markets[request.source] ?? market
     let frozenAt = outage.map { Timestamp(day: market.day, secondOfDay: $0.seconds.lowerBound) }
     shown.advance(to: fault == .still ? frozenAt ?? query.askedAt : query.askedAt)
-    let body = shown.body(for: query.symbols)
+    var body = shown.body(for: query.symbols)
+    if fault == .hundredfold {
+      for symbol in query.symbols { body.editLine(of: symbol) { $0.scale(8, by: "00") } }
+    }
     markets[request.source] = shown
     return .response(status: 200, body: body, retryAfter: nil)
   }
@@ -99,7 +104,7 @@ extension TwoSources.Fault {
     case .silent: true
     case .partly(let answered):
       query.group != QuotesQuery.probeGroup && !answered.contains(query.group)
-    case .banned, .still, .poisoned: false
+    case .banned, .still, .poisoned, .hundredfold: false
     }
   }
 }
