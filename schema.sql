@@ -29,13 +29,13 @@ begin
   end if;
   execute 'select max(version) from candled.schema_version' into found;
   -- Of the oldest release, and of this one.
-  if found not between 12 and 12 then
+  if found not between 13 and 13 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
         'the database has schema version %s, %s', found,
         case
-          when found > 12 then 'newer than 12'
+          when found > 13 then 'newer than 13'
           else 'which no release had: it cannot be upgraded'
         end);
   end if;
@@ -384,10 +384,15 @@ create table if not exists instrument (
   delisted_at date,
   missed_lists smallint not null default 0,
   listed_part text,
-  unique (symbol, source),
+  chain integer[],
+  reused_on date,
   constraint symbol_is_short check (length(symbol) between 1 and 16),
   constraint missed_lists_is_a_count check (missed_lists >= 0)
 );
+create unique index if not exists instrument_symbol
+  on instrument (symbol, source)
+  where reused_on is null;
+create index if not exists instrument_code on instrument (symbol);
 comment on table instrument is
   'One row per series: AAPL of IEX and AAPL of SIP are two. The writer assigns each id once.';
 comment on column instrument.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
@@ -398,6 +403,128 @@ comment on column instrument.name is 'As the source sends it now, without contro
 comment on column instrument.first_seen is 'When it was first received, by the daemon''s clock.';
 comment on column instrument.delisted_at is
   'The day it was marked delisted because enough accepted lists lacked it; null while listed.';
+comment on column instrument.chain is
+  'The codes of its security, by their ids, oldest first: see instrument_link. The first id stands '
+  'for the security for ever, the last one is of the code of today. Null where it had but one.';
+comment on column instrument.reused_on is
+  'From that day on another instrument has the code; null where none has.';
+
+create table if not exists instrument_name (
+  instrument_id integer not null,
+  from_day date not null,
+  name text not null,
+  marks text[] not null default '{}',
+  primary key (instrument_id, from_day)
+);
+comment on table instrument_name is 'The names an instrument had, by the day each was first seen.';
+comment on column instrument_name.from_day is 'By the daemon''s clock, in Shanghai.';
+comment on column instrument_name.name is 'As instrument.name.';
+comment on column instrument_name.marks is
+  'What it says of the price limit: first_day, first_days, special_treatment.';
+
+create table if not exists instrument_link (
+  from_id integer not null,
+  to_id integer not null,
+  day date not null,
+  kind text not null,
+  verdict text not null,
+  ratio numeric,
+  cash numeric,
+  source text not null,
+  known_from timestamptz not null,
+  known_to timestamptz,
+  primary key (from_id, to_id, known_from),
+  constraint link_joins_two check (from_id <> to_id),
+  constraint kind_is_known
+    check (kind in ('rename', 'merger', 'conversion', 'relisting', 'split_off')),
+  constraint verdict_is_known check (verdict in ('proven', 'declared', 'suspected')),
+  constraint ratio_is_positive check (ratio > 0)
+);
+create unique index if not exists instrument_link_standing
+  on instrument_link (from_id, to_id)
+  where known_to is null;
+create unique index if not exists instrument_link_from
+  on instrument_link (from_id)
+  where known_to is null and kind = 'rename' and verdict <> 'suspected';
+create unique index if not exists instrument_link_to
+  on instrument_link (to_id)
+  where known_to is null and kind = 'rename' and verdict <> 'suspected';
+comment on table instrument_link is
+  'What became of an instrument. A rename that is not only suspected makes one security of both '
+  'codes, see instrument.chain; every other kind is shown and joins nothing.';
+comment on column instrument_link.from_id is 'The old code: instrument.id';
+comment on column instrument_link.to_id is 'The new code: instrument.id';
+comment on column instrument_link.day is 'The first day of the new code, or of the conversion.';
+comment on column instrument_link.kind is 'rename, merger, conversion, relisting or split_off.';
+comment on column instrument_link.verdict is
+  'proven by rows, declared by the operator or a file, or suspected.';
+comment on column instrument_link.ratio is 'New shares for one old one; null where it says nothing.';
+comment on column instrument_link.cash is 'Money for one old share beside them.';
+comment on column instrument_link.source is 'Who says so, for people.';
+comment on column instrument_link.known_from is 'When it became known, by the daemon''s clock.';
+comment on column instrument_link.known_to is 'When it ended; null while it stands.';
+
+create or replace function chain_instruments()
+returns trigger
+language plpgsql security definer
+as $function$
+declare
+  changed constant integer[] := array[new.from_id, new.to_id];
+begin
+  -- All that were one security with either, and what they are now.
+  with recursive member (id) as (
+    select unnest(changed)
+    union
+    select unnest(i.chain)
+    from instrument i
+    where i.id = any (changed)
+  ),
+  standing as (
+    select l.from_id, l.to_id, l.day
+    from instrument_link l
+    where l.known_to is null
+      and l.kind = 'rename'
+      and l.verdict <> 'suspected'
+  ),
+  -- Days grow along a chain, so it ends.
+  path (root, ids, day) as (
+    select m.id, array[m.id], '-infinity'::date
+    from (
+      select unnest(i.chain)
+      from instrument i
+      join member n on n.id = i.id
+      union
+      select n.id
+      from member n
+    ) m (id)
+    where not exists (select from standing s where s.to_id = m.id)
+    union all
+    select p.root, p.ids || s.to_id, s.day
+    from path p
+    join standing s on s.from_id = p.ids[cardinality(p.ids)] and s.day > p.day
+  ),
+  whole as (
+    select distinct on (p.root) p.ids
+    from path p
+    order by p.root, cardinality(p.ids) desc
+  )
+  update instrument i
+  set chain = case when cardinality(w.ids) > 1 then w.ids end
+  from whole w
+  where i.id = any (w.ids)
+    and i.chain is distinct from case when cardinality(w.ids) > 1 then w.ids end;
+  perform keep_ranges(c.ids, array_fill(null::timestamptz, array[cardinality(c.ids)]))
+  from (
+    select array_agg(distinct m.id) as ids
+    from instrument i
+    cross join lateral unnest(coalesce(i.chain, array[i.id])) m (id)
+    where i.id = any (changed)
+  ) c;
+  return null;
+end
+$function$;
+comment on function chain_instruments is
+  'Keeps instrument.chain, and the ranges of those whose it changed.';
 
 create table if not exists trading_day (
   day date primary key,
@@ -1117,20 +1244,12 @@ begin
       and c.timeframe = 240
       and c.opened_at = u.opened_at
     union all
-    select c.instrument_id, c.trading_day, c.high, c.low
+    select u.id, c.trading_day, c.high, c.low
     from changed u
-    cross join lateral (
-      select n.opened_at
-      from candle n
-      where n.instrument_id = u.id
-        and n.timeframe = 240
-      order by n.opened_at desc
-      limit 1
-    ) n
-    join candle c
-      on c.instrument_id = u.id
-      and c.timeframe = 240
-      and c.opened_at > n.opened_at - interval '366 days'
+    cross join series_last(u.id, 240::smallint, 'infinity', null) n
+    cross join series_rows(
+      u.id, 240::smallint, n.opened_at - interval '366 days' + interval '1 microsecond',
+      'infinity', null) c
     where u.opened_at is null
   ),
   -- The kept days, of which one price counts, and candles, of which both do.
@@ -1221,6 +1340,12 @@ $function$;
 comment on function keep_ranges is
   'Brings price_range up to the day candles of these instruments. With an opened_at: adds that '
   'candle, which is new; with null: calculates the row anew. Without arguments: all, anew.';
+
+create or replace trigger instrument_linked
+  after insert or update on instrument_link
+  for each row
+  when (new.kind = 'rename' and new.verdict <> 'suspected')
+  execute function chain_instruments();
 
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
@@ -1660,13 +1785,44 @@ end
 $function$;
 comment on function argument_error is 'Refuses an argument (SQLSTATE 22023) and names valid ones.';
 
+create or replace function living_id(series integer)
+returns integer
+language sql stable security definer parallel safe
+as $function$
+  select coalesce(i.chain[cardinality(i.chain)], i.id)
+  from instrument i
+  where i.id = series
+$function$;
+comment on function living_id is 'Of the security that a series belongs to, the code of today.';
+
+create or replace function security_id(series integer)
+returns integer
+language sql stable security definer parallel safe
+as $function$
+  select coalesce(i.chain[1], i.id)
+  from instrument i
+  where i.id = series
+$function$;
+comment on function security_id is
+  'The id that stands for ever for the security a series belongs to: of its first code.';
+
 create or replace function instrument_id(spelling text, source text default null)
 returns integer
 language plpgsql stable security definer
 as $function$
 declare
   wanted smallint;
+  code constant text := split_part(spelling, '@', 1);
+  on_day date;
 begin
+  if spelling like '%@%' then
+    begin
+      on_day := split_part(spelling, '@', 2)::date;
+    exception
+      when invalid_datetime_format or datetime_field_overflow then
+        perform argument_error('symbol', spelling, 'a symbol, or a symbol, @ and a date');
+    end;
+  end if;
   if instrument_id.source is not null then
     select s.series
     into wanted
@@ -1688,24 +1844,30 @@ begin
         ) n));
   end if;
   return (
-    select i.id
+    select case when on_day is null then coalesce(i.chain[cardinality(i.chain)], i.id) else i.id end
     from instrument i
     where i.symbol = case
-        when spelling ~* '^(sh|sz|bj)[0-9]{6}$' then lower(spelling)
-        when spelling ~* '^[0-9]{6}\.(sh|ss|xshg)$' then 'sh' || left(spelling, 6)
-        when spelling ~* '^[0-9]{6}\.(sz|xshe)$' then 'sz' || left(spelling, 6)
-        when spelling ~* '^[0-9]{6}\.bj$' then 'bj' || left(spelling, 6)
-        when spelling ~* '^[a-z]+([./-][a-z]+)?$' then upper(spelling)
-        else spelling
+        when code ~* '^(sh|sz|bj)[0-9]{6}$' then lower(code)
+        when code ~* '^[0-9]{6}\.(sh|ss|xshg)$' then 'sh' || left(code, 6)
+        when code ~* '^[0-9]{6}\.(sz|xshe)$' then 'sz' || left(code, 6)
+        when code ~* '^[0-9]{6}\.bj$' then 'bj' || left(code, 6)
+        when code ~* '^[a-z]+([./-][a-z]+)?$' then upper(code)
+        else code
       end
       and (wanted is null or i.source = wanted)
-    order by (select s.priority from source s where s.code = i.source), i.source
+      and (on_day is null or i.reused_on is null or i.reused_on > on_day)
+    order by
+      (select s.priority from source s where s.code = i.source), i.source,
+      case when on_day is null then i.reused_on end desc nulls first,
+      i.reused_on
     limit 1);
 end
 $function$;
 comment on function instrument_id is
   'The series of any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; null '
-  'if unknown. If a symbol has several: the named source''s, else by source.priority.';
+  'if unknown. If a symbol has several: the named source''s, else by source.priority. A code that '
+  'was changed answers with the code of today; one that two instruments had with the later one, '
+  'and sh600018@2006-05-01 with the one that had it on that day.';
 
 create or replace function symbol_error(symbol text, source text default null)
 returns void
@@ -1750,10 +1912,150 @@ comment on function symbol_error is
 create or replace view instruments as
 select
   i.id, i.symbol, i.name, exchange_name(i.exchange) as exchange, kind_name(i.kind) as kind,
-  board_name(i.board) as board, s.name as source, i.first_seen, i.delisted_at
+  board_name(i.board) as board, s.name as source, i.first_seen, i.delisted_at,
+  coalesce(i.chain[1], i.id) as security, i.reused_on
 from instrument i
 left join source s on s.code = i.source;
 comment on view instruments is 'Series of instruments, with their codes as words.';
+
+create or replace view instrument_codes as
+select
+  security_id(i.id) as instrument_id, i.id as series, i.symbol, f.day as from_day,
+  coalesce(i.reused_on, t.day) as to_day,
+  greatest(i.first_seen, f.known_from, t.known_from) as known_from, s.name as source
+from instrument i
+left join source s on s.code = i.source
+left join instrument_link f
+  on f.to_id = i.id
+  and f.kind = 'rename'
+  and f.verdict <> 'suspected'
+  and f.known_to is null
+left join instrument_link t
+  on t.from_id = i.id
+  and t.kind = 'rename'
+  and t.verdict <> 'suspected'
+  and t.known_to is null;
+comment on view instrument_codes is
+  'The codes of each security, which its first one stands for, and from which day to which each '
+  'was its own: [from_day, to_day), null where that is not known or not over.';
+
+create or replace view links as
+select
+  o.symbol as from_symbol, n.symbol as to_symbol, l.day, l.kind, l.verdict, l.ratio, l.cash,
+  l.source as said_by, l.known_from, l.known_to, l.from_id, l.to_id, s.name as source
+from instrument_link l
+join instrument o on o.id = l.from_id
+join instrument n on n.id = l.to_id
+left join source s on s.code = o.source;
+comment on view links is
+  'What became of instruments: renames, mergers, conversions, relistings and split-offs, those '
+  'that were ended included.';
+
+create or replace function link_instruments(
+  from_symbol text, to_symbol text, day date, kind text, verdict text, ratio numeric, cash numeric,
+  said_by text, known_at timestamptz, is_ordered boolean default false, series smallint default 1
+)
+returns boolean
+language plpgsql
+as $function$
+declare
+  ids integer[];
+  standing instrument_link;
+  ranks constant text[] := array['suspected', 'proven', 'declared'];
+begin
+  -- A code that was never recorded has a row, so that it answers for ever.
+  insert into instrument (id, symbol, source, first_seen)
+  select
+    (select max(i.id) from instrument i) + row_number() over (order by s.place), s.symbol,
+    link_instruments.series, known_at
+  from unnest(array[from_symbol, to_symbol]) with ordinality s (symbol, place)
+  where not exists (
+    select
+    from instrument i
+    where i.symbol = s.symbol
+      and i.source = link_instruments.series
+      and i.reused_on is null);
+  select array_agg(i.id order by i.symbol = to_symbol)
+  into ids
+  from instrument i
+  where i.symbol in (from_symbol, to_symbol)
+    and i.source = link_instruments.series
+    and i.reused_on is null;
+  select l.*
+  into standing
+  from instrument_link l
+  where l.from_id = ids[1]
+    and l.to_id = ids[2]
+    and l.known_to is null;
+  -- What was ended, or is known better, only an order changes.
+  if not is_ordered
+    and (case
+      when found then
+        array_position(ranks, link_instruments.verdict) < array_position(ranks, standing.verdict)
+        or (standing.day, standing.kind, standing.verdict, standing.ratio, standing.cash)
+          is not distinct from (
+            link_instruments.day, link_instruments.kind, link_instruments.verdict,
+            link_instruments.ratio, link_instruments.cash)
+      else
+        exists (
+          select
+          from instrument_link l
+          where l.from_id = ids[1]
+            and l.to_id = ids[2])
+        or exists (
+          select
+          from instrument_link l
+          where (l.from_id = ids[1] or l.to_id = ids[2])
+            and l.kind = 'rename'
+            and l.verdict <> 'suspected'
+            and l.known_to is null
+            and link_instruments.kind = 'rename')
+    end)
+  then
+    return false;
+  end if;
+  update instrument_link l
+  set known_to = known_at
+  where l.known_to is null
+    and (
+      (l.from_id, l.to_id) = (ids[1], ids[2])
+      or link_instruments.kind = 'rename'
+      and link_instruments.verdict <> 'suspected'
+      and l.kind = 'rename'
+      and (l.from_id = ids[1] or l.to_id = ids[2]));
+  insert into instrument_link
+    (from_id, to_id, day, kind, verdict, ratio, cash, source, known_from)
+  values (
+    ids[1], ids[2], link_instruments.day, link_instruments.kind, link_instruments.verdict,
+    link_instruments.ratio, link_instruments.cash, said_by, known_at);
+  return true;
+end
+$function$;
+comment on function link_instruments is
+  'Records what became of an instrument; false if nothing is new. is_ordered: also where it was '
+  'ended before, or something else stands.';
+
+create or replace function unlink_instruments(
+  from_symbol text, to_symbol text, known_at timestamptz, series smallint default 1
+)
+returns boolean
+language plpgsql
+as $function$
+begin
+  update instrument_link l
+  set known_to = known_at
+  from instrument o, instrument n
+  where o.id = l.from_id
+    and n.id = l.to_id
+    and o.symbol = from_symbol
+    and n.symbol = to_symbol
+    and o.source = unlink_instruments.series
+    and l.known_to is null;
+  return found;
+end
+$function$;
+comment on function unlink_instruments is
+  'Ends what links two instruments; false if nothing does. Rows stay where they are.';
 
 create or replace function average_price(turnover numeric, volume numeric, kind smallint)
 returns numeric
@@ -1991,6 +2293,73 @@ comment on function period_is_whole is
 -- Their plans are kept for a session and generic: partitions are then left out at execution, and
 -- planning over years of them is paid once.
 
+create or replace function series_parts(series integer, length smallint)
+returns table (part integer, from_ts timestamptz, to_ts timestamptz)
+language plpgsql stable security definer
+rows 1
+set plan_cache_mode = force_generic_plan
+as $function$
+declare
+  ids constant integer[] := (select i.chain from instrument i where i.id = series);
+begin
+  if ids is null then
+    return query select series, '-infinity'::timestamptz, 'infinity'::timestamptz;
+    return;
+  end if;
+  return query
+    with member as (
+      select c.id, c.place, f.opened_at as first_ts, l.day::timestamp at time zone m.zone as end_ts
+      from unnest(ids) with ordinality c (id, place)
+      cross join market_of(series) m
+      left join instrument_link l
+        on l.from_id = c.id
+        and l.to_id = ids[c.place + 1]
+        and l.kind = 'rename'
+        and l.verdict <> 'suspected'
+        and l.known_to is null
+      left join lateral (
+        select k.opened_at
+        from candle k
+        where k.instrument_id = c.id
+          and k.timeframe = length
+        order by k.opened_at
+        limit 1
+      ) f on true
+    ),
+    -- What the code of that day has is what counts; a newer one may have it, too, as history.
+    own as (
+      select e.id, greatest(e.first_ts, lag(e.end_ts) over (order by e.place)) as from_ts, e.end_ts
+      from member e
+      where e.place < cardinality(ids)
+    ),
+    told as (
+      select o.id, o.from_ts, o.end_ts
+      from own o
+      where o.from_ts < o.end_ts
+    ),
+    rest as (
+      select
+        ids[cardinality(ids)] as id,
+        lag(t.end_ts, 1, '-infinity') over (order by t.from_ts) as from_ts, t.from_ts as end_ts
+      from told t
+      union all
+      select ids[cardinality(ids)], coalesce(max(t.end_ts), '-infinity'), 'infinity'
+      from told t
+    )
+    select p.id, p.from_ts, p.end_ts
+    from (
+      select * from told
+      union all
+      select * from rest
+    ) p
+    where p.from_ts < p.end_ts
+    order by p.from_ts;
+end
+$function$;
+comment on function series_parts is
+  'Which codes of a security have its rows, and of which time, oldest first: of each day those of '
+  'the code of that day; where it has none yet, those of the code of today.';
+
 create or replace function series_rows(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz
 )
@@ -1999,53 +2368,62 @@ language plpgsql stable security definer
 rows 1000
 set plan_cache_mode = force_generic_plan
 as $function$
+declare
+  here record;
 begin
-  if as_of is null then
+  for here in
+    select
+      p.part, greatest(p.from_ts, series_rows.from_ts) as from_ts,
+      least(p.to_ts, series_rows.to_ts) as to_ts
+    from series_parts(series, length) p
+  loop
+    if as_of is null then
+      return query
+        select c.*
+        from candle c
+        where c.instrument_id = here.part
+          and c.timeframe = length
+          and c.opened_at >= here.from_ts
+          and c.opened_at < here.to_ts
+        order by c.opened_at;
+      continue;
+    end if;
     return query
       select c.*
       from candle c
-      where c.instrument_id = series
+      where c.instrument_id = here.part
         and c.timeframe = length
-        and c.opened_at >= from_ts
-        and c.opened_at < to_ts
-      order by c.opened_at;
-    return;
-  end if;
-  return query
-    select c.*
-    from candle c
-    where c.instrument_id = series
-      and c.timeframe = length
-      and c.opened_at >= from_ts
-      and c.opened_at < to_ts
-      and c.known_from <= as_of
-    union all
-    (
-      select distinct on (r.opened_at)
-        r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe,
-        r.flags, r.source, r.revision, r.open, r.high, r.low, r.close, r.volume, r.turnover,
-        r.trades, r.vwap
-      from candle_revision r
-      where r.instrument_id = series
-        and r.timeframe = length
-        and r.opened_at >= from_ts
-        and r.opened_at < to_ts
-        and r.known_from <= as_of
-        and r.known_to > as_of
-        and not exists (
-          select
-          from candle c
-          where c.instrument_id = series
-            and c.timeframe = length
-            and c.opened_at = r.opened_at
-            and c.known_from <= as_of)
-      order by r.opened_at, r.revision desc
-    )
-    order by opened_at;
+        and c.opened_at >= here.from_ts
+        and c.opened_at < here.to_ts
+        and c.known_from <= as_of
+      union all
+      (
+        select distinct on (r.opened_at)
+          r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe,
+          r.flags, r.source, r.revision, r.open, r.high, r.low, r.close, r.volume, r.turnover,
+          r.trades, r.vwap
+        from candle_revision r
+        where r.instrument_id = here.part
+          and r.timeframe = length
+          and r.opened_at >= here.from_ts
+          and r.opened_at < here.to_ts
+          and r.known_from <= as_of
+          and r.known_to > as_of
+          and not exists (
+            select
+            from candle c
+            where c.instrument_id = here.part
+              and c.timeframe = length
+              and c.opened_at = r.opened_at
+              and c.known_from <= as_of)
+        order by r.opened_at, r.revision desc
+      )
+      order by opened_at;
+  end loop;
 end
 $function$;
 comment on function series_rows is
-  'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as known then.';
+  'Stage of candles(): the stored rows of a security opened in [from_ts, to_ts), as known then.';
 
 create or replace function series_last(
   series integer, length smallint, before timestamptz, as_of timestamptz
@@ -2055,40 +2433,85 @@ language plpgsql stable security definer
 rows 1
 set plan_cache_mode = force_generic_plan
 as $function$
+declare
+  here record;
 begin
-  if as_of is null then
+  for here in
+    select p.part, p.from_ts, least(p.to_ts, before, as_of) as to_ts
+    from series_parts(series, length) p
+    order by p.from_ts desc
+  loop
     return query
       select c.*
       from candle c
-      where c.instrument_id = series
+      where c.instrument_id = here.part
         and c.timeframe = length
-        and c.opened_at < before
+        and c.opened_at >= here.from_ts
+        and c.opened_at < here.to_ts
+        and (
+          as_of is null
+          or c.known_from <= as_of
+          or exists (
+            select
+            from candle_revision r
+            where r.instrument_id = here.part
+              and r.timeframe = length
+              and r.opened_at = c.opened_at
+              and r.known_from <= as_of))
       order by c.opened_at desc
       limit 1;
-    return;
-  end if;
-  return query
-    select c.*
-    from candle c
-    where c.instrument_id = series
-      and c.timeframe = length
-      and c.opened_at < least(before, as_of)
-      and (
-        c.known_from <= as_of
-        or exists (
-          select
-          from candle_revision r
-          where r.instrument_id = series
-            and r.timeframe = length
-            and r.opened_at = c.opened_at
-            and r.known_from <= as_of))
-    order by c.opened_at desc
-    limit 1;
+    if found then
+      return;
+    end if;
+  end loop;
 end
 $function$;
 comment on function series_last is
-  'Stage of candles(): the newest row of a series that was opened before a time and known then, '
+  'Stage of candles(): the newest row of a security that was opened before a time and known then, '
   'with its present values.';
+
+create or replace function series_start(
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, row_limit bigint
+)
+returns timestamptz
+language plpgsql stable security definer
+set plan_cache_mode = force_generic_plan
+as $function$
+declare
+  here record;
+  counted record;
+  wanted bigint := row_limit;
+begin
+  for here in
+    select
+      p.part, greatest(p.from_ts, series_start.from_ts) as from_ts,
+      least(p.to_ts, series_start.to_ts) as to_ts
+    from series_parts(series, length) p
+    order by p.from_ts desc
+  loop
+    select count(*) as rows, min(k.opened_at) as first_ts
+    into counted
+    from (
+      select c.opened_at
+      from candle c
+      where c.instrument_id = here.part
+        and c.timeframe = length
+        and c.opened_at >= here.from_ts
+        and c.opened_at < here.to_ts
+      order by c.opened_at desc
+      limit wanted
+    ) k;
+    wanted := wanted - counted.rows;
+    if wanted = 0 then
+      return counted.first_ts;
+    end if;
+  end loop;
+  return series_start.from_ts;
+end
+$function$;
+comment on function series_start is
+  'Stage of candles(): when the oldest of so many of the newest stored rows opened; from_ts where '
+  'there are fewer.';
 
 create or replace function factor_kind(adjust text)
 returns smallint
@@ -2114,7 +2537,21 @@ language sql stable
 begin atomic
   select f.*
   from adjustment_factor f
-  where f.instrument_id = series
+  where f.instrument_id = coalesce(
+      (
+        select m.id
+        from instrument i
+        cross join unnest(i.chain) with ordinality m (id, place)
+        where i.id = series
+          and exists (
+            select
+            from adjustment_factor k
+            where k.instrument_id = m.id
+              and k.kind = factor_kind)
+        order by m.place desc
+        limit 1
+      ),
+      series)
     and f.kind = factor_kind
     and f.factor is not null
     and case
@@ -2122,7 +2559,8 @@ begin atomic
       else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
     end;
 end;
-comment on function known_factors is 'Adjustment factors of a series, as known now or then.';
+comment on function known_factors is
+  'Adjustment factors of a security, as known now or then: those of its newest code that has any.';
 
 create or replace function series_adjusted(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
@@ -2436,7 +2874,7 @@ begin
           cross join lateral (
             select c.trading_day
             from candle c
-            where c.instrument_id = i.id
+            where c.instrument_id = any (coalesce(i.chain, array[i.id]))
               and c.timeframe in (1, series_rolled.length)
               and c.opened_at >= day_from
               and c.opened_at < day_to
@@ -2620,6 +3058,8 @@ begin
     cross join lateral series_rolled(
       i.id, t.length, '-infinity', 'infinity', null, null, null, l.live) r
     left join source n on n.code = r.source
+    where i.chain is null
+      or i.id = i.chain[cardinality(i.chain)]
     $view$;
 end
 $rolled$;
@@ -2801,6 +3241,7 @@ declare
   sources constant text[] := source_names();
   canonical text;
   averages boolean;
+  is_chained boolean;
   length smallint := timeframe_code(candles.timeframe);
   factor_kind constant smallint := factor_kind(candles.adjust);
   stands_on date;
@@ -2832,14 +3273,15 @@ begin
   if series is null then
     perform symbol_error(candles.symbol, candles.source);
   end if;
-  select i.symbol, i.kind is distinct from 3 and factor_kind is null
-  into canonical, averages
+  select i.symbol, i.kind is distinct from 3 and factor_kind is null, i.chain is not null
+  into canonical, averages, is_chained
   from instrument i
   where i.id = series;
   if length in (1, 90, 240)
     and candles.fill = 'none'
     and candles.adjust = 'raw'
     and candles.as_of is null
+    and not is_chained
   then
     return query
       select n.*
@@ -2875,18 +3317,7 @@ begin
       when 7200 then 31
       else length
     end;
-    select case when count(*) = row_limit then min(k.opened_at) else candles.from_ts end
-    into first_ts
-    from (
-      select c.opened_at
-      from candle c
-      where c.instrument_id = series
-        and c.timeframe = base
-        and c.opened_at >= candles.from_ts
-        and c.opened_at < candles.to_ts
-      order by c.opened_at desc
-      limit row_limit
-    ) k;
+    first_ts := series_start(series, base, candles.from_ts, candles.to_ts, row_limit);
   end if;
   return query
     select n.*
@@ -3192,6 +3623,11 @@ begin
     or (candles.fill, candles.adjust) is distinct from ('none', 'raw')
     or candles.as_of is not null
     or candles.newest is not null
+    or exists (
+      select
+      from unnest(candles.symbols) s (symbol)
+      join instrument i on i.id = instrument_id(s.symbol, candles.source)
+      where i.chain is not null)
   then
     return query
       select c.*
@@ -3267,6 +3703,8 @@ begin
       i.symbol, market_candles.timeframe, market_candles.from_ts, market_candles.to_ts, 'none',
       market_candles.adjust, market_candles.as_of, s.name) c
     where i.source = any (places)
+      and i.reused_on is null
+      and (i.chain is null or i.id = i.chain[cardinality(i.chain)])
       and (
         factor_kind is null
         or exists (
@@ -4294,6 +4732,16 @@ begin
         (28, 'instruments.kind', 'stock, fund, index, convertible_bond, b_share or repo.'),
         (29, 'instruments.board', 'main, chinext, star or beijing; null where boards do not apply.'),
         (30, 'instruments.id', 'instrument_id of the other views.'),
+        (30, 'instruments.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
+        (30, 'instruments.security', 'The id that stands for its security for ever.'),
+        (30, 'instrument\_codes.instrument\_id', 'Of the security: the id of its first code.'),
+        (30, 'instrument\_codes.series', 'The id of this code, instruments.id.'),
+        (30, 'instrument\_codes.from\_day', 'The first day of the code; null where not known.'),
+        (30, 'instrument\_codes.to\_day', 'The first day it was not its own; null while it is.'),
+        (30, 'instrument\_codes.known\_from', 'When that became known.'),
+        (30, 'links.from\_symbol', 'The old code.'),
+        (30, 'links.to\_symbol', 'The new code.'),
+        (30, 'links.said\_by', 'Who says so, for people.'),
         (30, 'ranges.name', 'The name the source sends now, without control characters.'),
         (30, 'instruments.name', 'The name the source sends now, without control characters.'),
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
@@ -4385,11 +4833,12 @@ begin
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
-    change_arrived, known_factors, price_ratio
+    change_arrived, chain_instruments, link_instruments, unlink_instruments, known_factors,
+    price_ratio
   from candled_reader;
   grant insert, update on
-    market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
-    api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
+    market, source, instrument, instrument_name, instrument_link, trading_day, market_session,
+    instrument_list, adjustment_factor, api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
     day_audit, day_lock, disagreement, rejected, serving, source_health, journal_position,
     feed_sequence, change, lease_term
   to candled;
@@ -4404,7 +4853,8 @@ $grants$;
 do $publications$
 declare
   kept text :=
-    'market, source, instrument, trading_day, market_session, adjustment_factor, candle,
+    'market, source, instrument, instrument_name, instrument_link, trading_day, market_session,
+    adjustment_factor, candle,
     candle_revision, candle_month (month), price_range, gap, day_audit, disagreement, serving,
     journal_position (only_row, position, known_from, updated_at, journal), feed_sequence, change,
     lease, lease_term';
@@ -4455,11 +4905,11 @@ end
 $publications$;
 
 delete from schema_version
-where version < 12;
+where version < 13;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  12,
+  13,
   array(
     select schema_objects()
     union

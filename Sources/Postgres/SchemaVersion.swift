@@ -28,7 +28,7 @@ package struct SchemaVersion: Sendable {
 
   /// Of schema.sql.
   package static let candled = SchemaVersion(
-    schema: "candled", title: "schema", current: 12, oldest: 12, program: "candled",
+    schema: "candled", title: "schema", current: 13, oldest: 13, program: "candled",
     readerRole: "candled_reader")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.

@@ -130,6 +130,7 @@ extension StoreReader {
       join source s on s.name = i.source
       join market m on m.code = s.market
       left join latest l on l.instrument_id = i.id
+      where i.reused_on is null
       order by i.id
       """)
 

@@ -77,6 +77,7 @@ struct QuoteTable: TableGroup {
         order by v.since desc
         limit 1
       ) s on true
+      where i.reused_on is null
       order by i.id
       """)
 

@@ -127,6 +127,8 @@ extension ReferenceTable {
       from unnest($1::int[], $2::date[], $3::smallint[], $4::text[])
         r (id, delisted_at, missed_lists, listed_part)
       where i.id = r.id
+        -- An old code is not delisted.
+        and (i.chain is null or i.id = i.chain[cardinality(i.chain)])
         and (i.delisted_at, i.missed_lists, i.listed_part)
           is distinct from (r.delisted_at, r.missed_lists, r.listed_part)
       """)

@@ -20,6 +20,7 @@ extension ReferenceTable {
       select id, symbol, source, exchange, kind, board, name, delisted_at, missed_lists,
         listed_part
       from instrument
+      where reused_on is null
       order by id
       """)
 

@@ -8,6 +8,8 @@ enum RightsTable {
     "market": ("siu", "s"),
     "source": ("siu", "s"),
     "instrument": ("siu", ""),
+    "instrument_name": ("siu", ""),
+    "instrument_link": ("siu", ""),
     "trading_day": ("siu", ""),
     "market_session": ("siu", "s"),
     "instrument_list": ("siu", ""),
@@ -45,7 +47,7 @@ enum RightsTable {
     "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
     "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
-    "feed_serving",
+    "feed_serving", "instrument_codes", "links",
   ]
 
   static let functions: [String: Rights] = {
@@ -60,15 +62,18 @@ enum RightsTable {
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
       "feed_position", "changes", "schema_objects", "served", "served_on",
-      "candle_moved", "is_replica", "factor_kind",
+      "candle_moved", "is_replica", "factor_kind", "series_parts", "series_start", "living_id",
+      "security_id",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["keep_ranges"] = ("x", "")
-    for name in ["prune", "known_factors", "price_ratio"] { rights[name] = ("x", "") }
+    for name in [
+      "prune", "known_factors", "price_ratio", "link_instruments", "unlink_instruments",
+    ] { rights[name] = ("x", "") }
     for name in ["feed_identity", "recluster_month", "swap_month"] { rights[name] = ("x", "") }
     // Of triggers: PostgreSQL refuses a call before it looks at rights.
-    for name in ["month_arrived", "change_arrived"] { rights[name] = ("x", "x") }
+    for name in ["month_arrived", "change_arrived", "chain_instruments"] { rights[name] = ("x", "x") }
     return rights
   }()
 
