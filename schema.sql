@@ -458,9 +458,9 @@ comment on column instrument_link.day is 'The first day of the new code, or of t
 comment on column instrument_link.kind is 'rename, merger, conversion, relisting or split_off.';
 comment on column instrument_link.verdict is
   'proven by rows, declared by the operator or a file, or suspected.';
-comment on column instrument_link.ratio is 'New shares for one old one; null where it says nothing.';
+comment on column instrument_link.ratio is 'New shares for one old one; null where not known.';
 comment on column instrument_link.cash is 'Money for one old share beside them.';
-comment on column instrument_link.source is 'Who says so, for people.';
+comment on column instrument_link.source is 'Where it comes from, for people.';
 comment on column instrument_link.known_from is 'When it became known, by the daemon''s clock.';
 comment on column instrument_link.known_to is 'When it ended; null while it stands.';
 
@@ -1637,8 +1637,8 @@ comment on column change.gap_ids is 'gap.id of the gaps it opened.';
 comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
 comment on column change.events is
   'Control events, in order: [{"event": "minute_complete", …}]. minute_complete, feed_stalled, '
-  'feed_recovered, day_complete; per symbol rows_corrected, correction_undone, disputed, '
-  'dispute_settled, band_unknown.';
+  'feed_recovered, day_complete, codes_changed; per symbol rows_corrected, correction_undone, '
+  'disputed, dispute_settled, band_unknown.';
 
 -- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
 -- whose term is over cannot commit is seen to by the row's locks (WriterSession+Change.swift).
@@ -1913,7 +1913,8 @@ create or replace view instruments as
 select
   i.id, i.symbol, i.name, exchange_name(i.exchange) as exchange, kind_name(i.kind) as kind,
   board_name(i.board) as board, s.name as source, i.first_seen, i.delisted_at,
-  coalesce(i.chain[1], i.id) as security, i.reused_on
+  coalesce(i.chain[1], i.id) as security, i.reused_on,
+  coalesce(i.chain[cardinality(i.chain)], i.id) as living
 from instrument i
 left join source s on s.code = i.source;
 comment on view instruments is 'Series of instruments, with their codes as words.';
@@ -1950,6 +1951,13 @@ left join source s on s.code = o.source;
 comment on view links is
   'What became of instruments: renames, mergers, conversions, relistings and split-offs, those '
   'that were ended included.';
+
+create or replace view instrument_changes as
+select l.from_symbol, l.to_symbol, l.day, l.kind, l.ratio, l.cash
+from links l
+where l.known_to is null
+  and l.verdict <> 'suspected';
+comment on view instrument_changes is 'The links in force: what became of instruments.';
 
 create or replace function link_instruments(
   from_symbol text, to_symbol text, day date, kind text, verdict text, ratio numeric, cash numeric,
@@ -2332,7 +2340,7 @@ begin
       from member e
       where e.place < cardinality(ids)
     ),
-    told as (
+    earlier as (
       select o.id, o.from_ts, o.end_ts
       from own o
       where o.from_ts < o.end_ts
@@ -2341,14 +2349,14 @@ begin
       select
         ids[cardinality(ids)] as id,
         lag(t.end_ts, 1, '-infinity') over (order by t.from_ts) as from_ts, t.from_ts as end_ts
-      from told t
+      from earlier t
       union all
       select ids[cardinality(ids)], coalesce(max(t.end_ts), '-infinity'), 'infinity'
-      from told t
+      from earlier t
     )
     select p.id, p.from_ts, p.end_ts
     from (
-      select * from told
+      select * from earlier
       union all
       select * from rest
     ) p
@@ -4734,6 +4742,7 @@ begin
         (30, 'instruments.id', 'instrument_id of the other views.'),
         (30, 'instruments.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
         (30, 'instruments.security', 'The id that stands for its security for ever.'),
+        (30, 'instruments.living', 'The id of its security''s code of today.'),
         (30, 'instrument\_codes.instrument\_id', 'Of the security: the id of its first code.'),
         (30, 'instrument\_codes.series', 'The id of this code, instruments.id.'),
         (30, 'instrument\_codes.from\_day', 'The first day of the code; null where not known.'),
@@ -4741,7 +4750,7 @@ begin
         (30, 'instrument\_codes.known\_from', 'When that became known.'),
         (30, 'links.from\_symbol', 'The old code.'),
         (30, 'links.to\_symbol', 'The new code.'),
-        (30, 'links.said\_by', 'Who says so, for people.'),
+        (30, 'links.said\_by', 'Where it comes from, for people.'),
         (30, 'ranges.name', 'The name the source sends now, without control characters.'),
         (30, 'instruments.name', 'The name the source sends now, without control characters.'),
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
@@ -4838,8 +4847,8 @@ begin
   from candled_reader;
   grant insert, update on
     market, source, instrument, instrument_name, instrument_link, trading_day, market_session,
-    instrument_list, adjustment_factor, api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
-    day_audit, day_lock, disagreement, rejected, serving, source_health, journal_position,
+    instrument_list, adjustment_factor, api_key_usage, bar_watermark, backfill_chunk, quote,
+    overview, candle, candle_revision, gap, day_audit, day_lock, disagreement, rejected, serving, source_health, journal_position,
     feed_sequence, change, lease_term
   to candled;
   grant update on lease to candled;

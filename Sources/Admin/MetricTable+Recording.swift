@@ -46,6 +46,18 @@ extension MetricTable {
     ) {
       $0.counters.disputes
     },
+    counters(
+      "candled_links_total",
+      help: "Changes of codes and mergers found or declared, by verdict.", by: "verdict"
+    ) {
+      $0.counters.links.found
+    },
+    gauge(
+      "candled_links_suspected",
+      help: "Changes of codes suspected in the last 30 days and not decided."
+    ) {
+      .integer(Int64($0.counters.links.suspected))
+    },
     Family(
       .gauge, name: "candled_instruments_silent",
       help: "Instruments without an accepted row for 60 s of trading, by the last refusal.",

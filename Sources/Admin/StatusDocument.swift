@@ -122,6 +122,7 @@ extension EngineReport {
     let entries = counted(backlog.entries, "entry", "entries")
     let left = backlog.isCatchingUp ? "\(entries) to go" : nil
     let late = isCertificateOverdue ? "overdue" : nil
+    let suspected = counters.links.suspected
     let market = symbols > 0 ? sessionText : nil
     let polled = counted(symbols, "symbol")
     return [
@@ -146,6 +147,11 @@ extension EngineReport {
       ("change_seq", .count(commits.sequence)),
       ("journal_fault", .text(fault).line("journal cannot be written", words: fault)),
       ("keys_parked", .count(parked).line("keys parked", words: parked > 0 ? "\(parked)" : nil)),
+      (
+        "codes_suspected",
+        .count(suspected).line(
+          "codes", words: suspected > 0 ? "\(suspected) may have changed" : nil)
+      ),
       ("calendar_days_left", .count(calendar.daysLeft)),
       ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
       ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),

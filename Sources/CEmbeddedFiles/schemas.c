@@ -12,6 +12,10 @@ static const unsigned char rules[] = {
 #embed "../../config/rules.csv" suffix(, 0)
 };
 
+static const unsigned char links[] = {
+#embed "../../config/links.csv" suffix(, 0)
+};
+
 struct embedded_file embedded_schema(void) {
   return (struct embedded_file){"schema.sql", schema};
 }
@@ -22,4 +26,8 @@ struct embedded_file embedded_app_schema(void) {
 
 struct embedded_file embedded_rules(void) {
   return (struct embedded_file){"rules.csv", rules};
+}
+
+struct embedded_file embedded_links(void) {
+  return (struct embedded_file){"links.csv", links};
 }

@@ -150,6 +150,13 @@ package struct CandleBook: Sendable {
     return instruments.count - 1
   }
 
+  /// The code is another instrument's from now on, of which nothing is known.
+  package mutating func forget(_ index: Int) {
+    instruments[index] = Entry(symbol: instruments[index].symbol)
+    memories[index].forget()
+    disputes[index] = nil
+  }
+
   /// The index of an instrument the book has seen.
   package func knownIndex(of symbol: Symbol) -> Int? { indexes[symbol] }
 

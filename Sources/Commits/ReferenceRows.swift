@@ -13,6 +13,9 @@ package struct ReferenceRows: Sendable {
   package var contradictions: [DayContradiction] = []
   package var watermarks: [BarWatermark] = []
   package var serving: [ServingRow] = []
+  package var links: [InstrumentLink] = []
+  /// Codes that another instrument has from now on.
+  package var reused: [Symbol] = []
   /// The first day whose minutes their source still has: gaps of earlier ones are permanent. It
   /// comes with rows, and is none itself.
   package var firstDayAvailable: TradingDay?
@@ -22,7 +25,7 @@ package struct ReferenceRows: Sendable {
   package var isEmpty: Bool {
     overview.isEmpty && health.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
       && instrumentMarks.isEmpty && sessions.isEmpty && contradictions.isEmpty
-      && watermarks.isEmpty && serving.isEmpty
+      && watermarks.isEmpty && serving.isEmpty && links.isEmpty && reused.isEmpty
   }
 }
 

@@ -51,6 +51,8 @@ package struct StoredState: Sendable {
   package var sessions: [MarketSession] = []
   /// The last of each series; none where it is the series' own and always was.
   package var serving: [ServingRow] = []
+  /// What became of instruments, those included that were ended.
+  package var links: [StoredLink] = []
 
   package init(
     position: JournalPosition, knownAt: Timestamp?, bookState: [UInt8],
@@ -62,6 +64,18 @@ package struct StoredState: Sendable {
     self.quotes = quotes
     self.epoch = epoch
     self.lastSeq = lastSeq
+  }
+}
+
+/// A row of `instrument_link`.
+package struct StoredLink: Sendable, Hashable {
+  package var link: InstrumentLink
+  /// It was not ended.
+  package var stands: Bool
+
+  package init(link: InstrumentLink, stands: Bool) {
+    self.link = link
+    self.stands = stands
   }
 }
 

@@ -67,6 +67,7 @@ extension Daemon {
       settings, credentials: credentials, speed: clock.speed, seed: seed)
     workers.quotes = quotes
     workers.declaredDays = configuration.declaredDays.byDay
+    workers.declaredLinks = configuration.declaredLinks
     workers.failoverMilliseconds = settings[QuotesSettings.failover].wholeMilliseconds
     return workers
   }

@@ -94,6 +94,9 @@ extension ValidatedConfiguration {
       keys.append(CalendarSettings.file.key)
     }
     if isSame(RuleSettings.file.key), rules != other.rules { keys.append(RuleSettings.file.key) }
+    if isSame(UniverseSettings.linksFile.key), declaredLinks != other.declaredLinks {
+      keys.append(UniverseSettings.linksFile.key)
+    }
     let files = credentials.sourcesChanged(to: other.credentials)
       .compactMap { $0.credentials?.file.key }
     return keys + files.filter(isSame)

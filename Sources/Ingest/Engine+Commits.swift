@@ -143,6 +143,7 @@ extension Engine {
       workers.slots[$0].healthRow(at: now)
     }
     commitState.staleHealth = []
+    parts.log.report(commit.reference.links)
     commit.storesPosition = isSegmentWaiting
     return commit
   }

@@ -10,6 +10,8 @@ struct ListPlans: Sendable {
   private let parts: [ListPart]
   /// The symbols for each of which a list was wanted once.
   private var unknownSymbols: Set<Symbol> = []
+  /// What the last lists have.
+  private var listed: Set<Symbol>
 
   /// - Parameter askedAt: when any of them was last asked for, as far as that is known beyond a
   ///   restart: with a key it is, for its quota's sake.
@@ -18,6 +20,7 @@ struct ListPlans: Sendable {
     askedAt: Timestamp? = nil, calendar: TradingCalendar
   ) {
     self.parts = parts
+    listed = Set(universe.listedSymbols(beside: []))
     for part in parts {
       let acceptedAt = universe.accepted[part]?.at
       plans[part] = ListPlan(
@@ -45,10 +48,13 @@ struct ListPlans: Sendable {
   ) -> [ListPart] {
     switch event {
     case .unknownSymbols(let symbols):
-      // The list may have them: the next is due at the next 16:30.
-      if unknownSymbols.isSuperset(of: symbols) { return [] }
-      unknownSymbols.formUnion(symbols)
-      return parts.filter { send($0, event: .wanted, at: now, into: &actions) }
+      // The list may have them: the next is due at the next 16:30. But where the source knows no
+      // more what it listed, their codes may have changed since, and their first day is today.
+      let news = Set(symbols).subtracting(unknownSymbols)
+      if news.isEmpty { return [] }
+      unknownSymbols.formUnion(news)
+      let event = news.isDisjoint(with: listed) ? ListPlan.Event.wanted : .wantedNow
+      return parts.filter { send($0, event: event, at: now, into: &actions) }
     case .listDecided(let part, .accepted) where parts.contains(part):
       return send(part, event: .accepted, at: now, into: &actions) ? [part] : []
     case .listDecided(let part, .quarantined(let sentence)) where parts.contains(part):
@@ -56,7 +62,8 @@ struct ListPlans: Sendable {
         .alarm("a list of instruments is implausible and not used: \(sentence)"))
     case .calendar(let calendar):
       for part in parts { plans[part]?.isTradingDay = calendar.isTradingDay }
-    case .listDecided, .universe, .exRights: break
+    case .universe(let universe): listed = Set(universe.listedSymbols(beside: []))
+    case .listDecided, .exRights: break
     }
     return []
   }

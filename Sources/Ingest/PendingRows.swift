@@ -83,6 +83,15 @@ package struct PipelineCounters: Sendable, Hashable {
   package var unseenCertificates = 0
   /// Rows that contradicted what was known, by what came of it.
   package var disputes: [DisputeEvent.Kind: Int] = [:]
+  /// What became known of codes.
+  package var links = LinkCounts()
+
+  package struct LinkCounts: Sendable, Hashable {
+    /// By how well it is known.
+    package var found: [InstrumentLink.Verdict: Int] = [:]
+    /// Those suspected in the last 30 days that nobody has decided.
+    package var suspected = 0
+  }
 
   mutating func count(_ dropped: [DroppedMember]) {
     for each in dropped { droppedMembers[each.member, default: 0] += 1 }

@@ -12,6 +12,8 @@ extension Pipeline {
     let listed = pending.commit.instruments
     pending.commit.instruments = []
     var commit = pending.handOver(at: position, knownAt: knownAt)
+    let joined = commit.reference.links.count { $0.joins }
+    if joined > 0 { commit.events.append(.codesChanged(day: knownAt.shanghaiDay, count: joined)) }
     commit.bookState = sharedState
     for place in stages.indices { stages[place].handOver(to: &commit) }
     // After the names of live quotes.

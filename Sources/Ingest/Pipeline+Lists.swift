@@ -85,6 +85,8 @@ extension Pipeline {
   private mutating func apply(
     _ change: UniverseChange, of list: InstrumentList, part: ListPart, on day: TradingDay
   ) {
+    for code in change.reused { stages[0].forget(code) }
+    pending.commit.reference.reused += change.reused
     for instrument in change.added { pending.commit.instruments.append(row(of: instrument)) }
     for renamed in change.renamed {
       pending.commit.instruments.append(
@@ -101,7 +103,7 @@ extension Pipeline {
     }
   }
 
-  private func row(of instrument: ListedInstrument) -> InstrumentRow {
+  func row(of instrument: ListedInstrument) -> InstrumentRow {
     let identity = Instrument.classify(instrument.symbol)
     return InstrumentRow(
       symbol: instrument.symbol, source: .live, exchange: instrument.exchange,
@@ -137,6 +139,7 @@ extension UniverseChange {
     let counts = [
       (added.count, "added"), (renamed.count, "renamed"), (vanished.count, "vanished"),
       (delisted.count, "delisted"), (relisted.count, "relisted"),
+      (reused.count, "of another instrument"),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return parts.isEmpty ? "nothing changed" : parts.joined(separator: ", ")
@@ -162,7 +165,11 @@ extension Pipeline {
   mutating func restore(_ stored: StoredState, limits: UniverseLimits) {
     universe = Universe(
       limits: limits, members: stored.instruments.compactMap(UniverseMember.init),
-      accepted: stored.lists.compactMap(AcceptedList.init))
+      accepted: stored.lists.compactMap(AcceptedList.init),
+      renames: Dictionary(
+        stored.links.filter { $0.stands && $0.link.joins }.map { ($0.link.from, $0.link.to) },
+        uniquingKeysWith: { $1 }))
+    codes = CodeChanges(stored.links)
     for usage in stored.keyUsage { keyUsage[usage.label] = usage }
     for mark in stored.watermarks where mark.timeframe == .minute1 {
       recorded.through[mark.source, default: [:]][mark.chunk] = mark.through

@@ -20,6 +20,7 @@ package struct Pipeline {
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
   var recorded = RecordedBars()
+  var codes = CodeChanges()
   /// What calendars were reported to say of days, which they say again and again.
   var reportedDays: Set<DayFinding> = []
   /// The books of sources that this version does not know: kept as they are.
@@ -86,6 +87,7 @@ package struct Pipeline {
   /// - Returns: what of it contradicts what was observed.
   mutating func configure(_ configuration: WorkerConfiguration) -> [DayFinding] {
     calendar.overrides = configuration.declaredDays
+    declare(configuration.declaredLinks)
     for place in stages.indices {
       let series = stages[place].source
       stages[place].dayWatch.sourcesConfigured = configuration.quotes.count {
@@ -157,6 +159,8 @@ package struct Digest: Sendable {
   package var missing = 0
   /// The newest credible stamp in the answer, of the rows that trade.
   package var newestAt: Timestamp?
+  /// Instruments whose first row it has.
+  var newcomers: [Symbol] = []
   /// What workers act on.
   var found: [MarketEvent] = []
   /// What came of rows that contradicted each other.
@@ -193,6 +197,7 @@ extension Pipeline {
     case .control: readUsage(entry)
     case .timer: break
     }
+    noteCodes(at: knownAt, into: &digest)
     for place in stages.indices { collect(place, into: &digest) }
     if entry.kind == .response {
       for place in stages.indices {

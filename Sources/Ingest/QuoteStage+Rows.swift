@@ -232,14 +232,16 @@ extension QuoteStage {
     response.digest.changed += 1
     recordExRights(index, place: place, in: &response)
     // Sources spell names differently: another one names only what is new.
-    let mayName = response.entry.source == source || isNew(index)
+    let isFirst = isNew(index)
+    let mayName = response.entry.source == source || isFirst
+    if isFirst, isMainland { response.digest.newcomers.append(book.symbol(at: index)) }
     var limits = quotes[place].quote.limits
     // A source that states no limits does not contradict one that did on the same day.
     if case .unstated = limits, latest[index]?.quote.tradingDay == quotes[place].quote.tradingDay {
       limits = latest[index]?.quote.limits ?? limits
     }
     if !book.output.certificates.isEmpty { former[index] = latest[index] }
-    if isNew(index) {
+    if isFirst {
       latest[index] = LatestQuote(
         quote: quotes[place].quote, receivedAt: response.entry.receivedAt, source: serving.source)
     } else {

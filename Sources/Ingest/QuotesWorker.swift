@@ -27,6 +27,7 @@ package struct QuotesConfiguration: Sendable {
 
   /// The symbols with those that lists name, without those they lack.
   func symbols(following universe: Universe) -> [Symbol] {
+    let symbols = symbols.following(universe)
     guard followsUniverse else { return symbols }
     return Self.symbols(symbols, following: universe, of: source)
   }
@@ -110,8 +111,10 @@ struct QuotesWorker: SourceWorker {
 
   /// A new list changes what is requested, from the next slot on.
   private mutating func follow(_ universe: Universe, at now: Timestamp) -> [WorkerAction] {
-    guard followsUniverse else { return [] }
-    let symbols = QuotesConfiguration.symbols(poller.symbols, following: universe, of: source)
+    var symbols = poller.symbols.following(universe)
+    if followsUniverse {
+      symbols = QuotesConfiguration.symbols(symbols, following: universe, of: source)
+    }
     guard symbols != poller.symbols else { return [] }
     return perform(poller.received(.symbolsChanged(symbols), at: now), at: now)
   }
@@ -149,6 +152,23 @@ struct QuotesWorker: SourceWorker {
       case .coolDown(let coolDown): return .coolDown(coolDown)
       }
     }
+  }
+}
+
+extension [Symbol] {
+  /// With the codes of today, each once.
+  fileprivate func following(_ universe: Universe) -> [Symbol] {
+    if universe.renames.isEmpty { return self }
+    var seen: Set<Symbol> = []
+    return map { code in
+      var code = code
+      // A chain of changes has no more links than there are.
+      for _ in 0..<universe.renames.count {
+        guard let next = universe.renames[code] else { break }
+        code = next
+      }
+      return code
+    }.filter { seen.insert($0).inserted }
   }
 }
 

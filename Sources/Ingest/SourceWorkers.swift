@@ -149,6 +149,8 @@ package struct WorkerConfiguration: Sendable {
   package var sources: [SourceConfiguration] = []
   /// Days that the operator declares to trade, or to be closed.
   package var declaredDays: [TradingDay: Bool] = [:]
+  /// What became of instruments, by the operator and by the file that candled comes with.
+  package var declaredLinks: [InstrumentLink] = []
   /// The keys, to see whether they changed.
   var keys = SourceCredentials()
 

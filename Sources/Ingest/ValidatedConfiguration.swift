@@ -2,6 +2,7 @@ import Feeds
 import Glibc
 import Market
 import Operations
+import Store
 
 /// A configuration with the files it names, read once, and what is to be said against it.
 ///
@@ -16,6 +17,8 @@ package struct ValidatedConfiguration: Sendable {
   private(set) var declaredDays: [DeclaredDay] = []
   /// What the operator sets over the rules that ship.
   private(set) var rules: [Rule] = []
+  /// What the operator says became of instruments, after what candled comes with.
+  private(set) var declaredLinks: [InstrumentLink] = []
   /// How to reach the database, its password included; nil where it is the private cluster.
   let store: Secret?
   /// One of each check, in order, without the database.
@@ -81,6 +84,12 @@ package struct ValidatedConfiguration: Sendable {
       findings.append(Finding(check: RuleSettings.file.key, error))
     }
     do throws(ConfigurationError) {
+      declaredLinks = try settings.declaredLinks()
+    } catch {
+      fault = fault ?? error
+      findings.append(Finding(check: UniverseSettings.linksFile.key, error))
+    }
+    do throws(ConfigurationError) {
       try settings.checkLiveSources()
     } catch {
       fault = fault ?? error
@@ -108,6 +117,7 @@ package struct ValidatedConfiguration: Sendable {
     taken.symbols = other.symbols
     taken.declaredDays = other.declaredDays
     taken.rules = other.rules
+    taken.declaredLinks = other.declaredLinks
     taken.credentials = other.credentials
     return taken
   }
@@ -209,6 +219,16 @@ extension Settings {
   package func declaredDays() throws(ConfigurationError) -> [DeclaredDay] {
     guard let file = self[CalendarSettings.file] else { return [] }
     return try DayFile.load(file)
+  }
+
+  /// What is known of codes: where the operator's file has a pair, its line counts.
+  package func declaredLinks() throws(ConfigurationError) -> [InstrumentLink] {
+    let shipped = try LinkFile.parse(KnownLinks.text, origin: "config/links.csv")
+    guard let file = self[UniverseSettings.linksFile] else { return shipped }
+    let own = try LinkFile.load(file)
+    return shipped.filter { known in
+      !own.contains { ($0.from, $0.to) == (known.from, known.to) }
+    } + own
   }
 
   /// `quotes.symbols` and what its file adds.

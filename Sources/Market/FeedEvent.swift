@@ -7,6 +7,8 @@ public enum FeedEvent: Sendable, Hashable {
   case feedRecovered(source: String, at: Timestamp)
   /// The certificates of a day were written.
   case dayComplete(day: TradingDay, instruments: Int, residuals: Int)
+  /// So many instruments have another code from that day on; `instrument_link` has which.
+  case codesChanged(day: TradingDay, count: Int)
   /// Rows of one instrument contradicted each other.
   case dispute(DisputeEvent)
 }

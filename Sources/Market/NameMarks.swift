@@ -22,6 +22,24 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     return marks.union(treatment(name.dropFirst(length)))
   }
 
+  /// The name without its marks, and without what a change of width or of spaces alters: for a
+  /// comparison.
+  package static func bareName(_ name: String) -> String {
+    var rest = Substring(folded(name))
+    if let (length, _) = dayMark(rest) { rest = rest.dropFirst(length) }
+    let treatment = treatments.first { rest.hasPrefix($0) } ?? ""
+    return String(rest.dropFirst(treatment.count))
+  }
+
+  /// The words of those that count for a price limit.
+  public var words: [String] {
+    let named: [(NameMarks, String)] = [
+      (.firstDay, "first_day"), (.firstDays, "first_days"),
+      (.specialTreatment, "special_treatment"),
+    ]
+    return named.filter { contains($0.0) }.map(\.1)
+  }
+
   /// Whether an undecoded name says that no price limit applies: N and C before a Chinese name in
   /// the first days after a listing, 退 at either end before a delisting.
   public static func sayUnlimited(_ name: UnsafeRawBufferPointer) -> Bool {
@@ -73,8 +91,10 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     }
   }
 
+  private static let treatments = ["ST", "*ST", "SST", "S*ST"]
+
   /// `ST` or `*ST`, with an S before it where the share reform of 2005 is still open.
   private static func treatment(_ rest: Substring) -> NameMarks {
-    ["ST", "*ST", "SST", "S*ST"].contains { rest.hasPrefix($0) } ? .specialTreatment : []
+    treatments.contains { rest.hasPrefix($0) } ? .specialTreatment : []
   }
 }

@@ -54,6 +54,12 @@ public struct UniverseMember: Sendable, Hashable {
   }
 
   public var isDelisted: Bool { missedLists >= Universe.missedListsMax }
+
+  /// Whether a name is its own, marks aside; one that is not known contradicts nothing.
+  public func isNamed(_ name: String) -> Bool {
+    name.isEmpty || instrument.name.isEmpty
+      || NameMarks.bareName(name) == NameMarks.bareName(instrument.name)
+  }
 }
 
 /// The last accepted list of a part.
@@ -87,6 +93,8 @@ public struct UniverseChange: Sendable, Hashable {
   public var delisted: [Symbol] = []
   /// Listed again after that.
   public var relisted: [Symbol] = []
+  /// Codes that another instrument has now, by its name.
+  public var reused: [Symbol] = []
 }
 
 public enum UniverseVerdict: Sendable, Hashable {
@@ -101,6 +109,8 @@ public struct Universe: Sendable {
   private(set) var bySymbol: [Symbol: UniverseMember]
   /// By part.
   public private(set) var accepted: [ListPart: AcceptedList]
+  /// The codes of today, by those that they took the place of.
+  public private(set) var renames: [Symbol: Symbol]
 
   /// Accepted lists without a code until it is delisted.
   public static let missedListsMax = 3
@@ -108,13 +118,16 @@ public struct Universe: Sendable {
   /// - Parameters:
   ///   - members: as stored.
   ///   - accepted: the last accepted list of each part, as stored.
+  ///   - renames: the new codes, by the old ones.
   public init(
     limits: UniverseLimits = UniverseLimits(), members: [UniverseMember] = [],
-    accepted: [AcceptedList] = []
+    accepted: [AcceptedList] = [], renames: [Symbol: Symbol] = [:]
   ) {
     self.limits = limits
+    self.renames = renames
     bySymbol = Dictionary(
-      members.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { _, later in later })
+      members.filter { renames[$0.instrument.symbol] == nil }.map { ($0.instrument.symbol, $0) },
+      uniquingKeysWith: { _, later in later })
     self.accepted = Dictionary(
       accepted.map { ($0.part, $0) }, uniquingKeysWith: { $0.at < $1.at ? $1 : $0 })
   }
@@ -125,6 +138,22 @@ public struct Universe: Sendable {
   }
 
   public func member(_ symbol: Symbol) -> UniverseMember? { bySymbol[symbol] }
+
+  /// Those that the last lists of their parts lacked, and that are not delisted yet.
+  public var missing: [UniverseMember] {
+    bySymbol.values.filter { $0.missedLists > 0 && !$0.isDelisted }
+      .sorted { $0.instrument.symbol < $1.instrument.symbol }
+  }
+
+  /// An instrument has another code now: the old one is none of its own any more, and no list that
+  /// lacks it counts.
+  public mutating func rename(_ old: Symbol, to new: Symbol) {
+    renames[old] = new
+    guard let member = bySymbol.removeValue(forKey: old), bySymbol[new] == nil else { return }
+    let renamed = ListedInstrument(
+      symbol: new, name: member.instrument.name, exchange: member.instrument.exchange)
+    bySymbol[new] = UniverseMember(instrument: renamed, part: member.part, missedLists: 0)
+  }
 
   /// Takes one whole list and believes it or not.
   ///
@@ -153,6 +182,15 @@ public struct Universe: Sendable {
     _ row: ListedInstrument, in part: ListPart, into change: inout UniverseChange
   ) {
     var row = row
+    if let renamed = renames[row.symbol] {
+      // Lists keep an old code for a while; under another name it is another instrument.
+      if bySymbol[renamed]?.isNamed(row.name) != false { return }
+      renames[row.symbol] = nil
+      change.reused.append(row.symbol)
+    } else if let known = bySymbol[row.symbol], known.isDelisted, !known.isNamed(row.name) {
+      bySymbol[row.symbol] = nil
+      change.reused.append(row.symbol)
+    }
     if let known = bySymbol[row.symbol] {
       // A list that lacks a name does not take it away.
       if row.name.isEmpty { row.name = known.instrument.name }

@@ -46,10 +46,3 @@ package enum DayFile {
     try parse(ConfigurationFile.read(path), origin: path)
   }
 }
-
-extension String {
-  fileprivate var trimmed: String {
-    let tail = drop { $0.isWhitespace }
-    return String(tail.reversed().drop { $0.isWhitespace }.reversed())
-  }
-}

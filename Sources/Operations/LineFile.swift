@@ -35,3 +35,11 @@ enum LineFile {
     return entries
   }
 }
+
+extension String {
+  /// A field without the spaces around it.
+  var trimmed: String {
+    let tail = drop { $0.isWhitespace }
+    return String(tail.reversed().drop { $0.isWhitespace }.reversed())
+  }
+}

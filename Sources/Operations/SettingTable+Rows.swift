@@ -110,8 +110,12 @@ package enum UniverseSettings {
   package static let rowsMin = Setting.integer(
     "universe.rows_min", default: 4_500, in: 1...100_000,
     help: "A list with fewer rows is not used.")
+  package static let linksFile = Setting.optionalString(
+    "universe.links_file", unset: "none",
+    help: "File with changes of codes and mergers, one per line, # for comments."
+  ).live
 
-  static let section = SettingSection("universe", follow, refreshDays, rowsMin)
+  static let section = SettingSection("universe", follow, refreshDays, rowsMin, linksFile)
 }
 
 /// Days that the exchange's calendar does not have, or has otherwise.

@@ -18,6 +18,8 @@ package struct ListPlan: Sendable {
     case accepted
     /// An unknown code was seen, or a new listing is expected: the next 16:30, due or not.
     case wanted
+    /// What was listed is known no more: now, and at the next 16:30 for the source may be late.
+    case wantedNow
   }
 
   package enum Action: Sendable, Hashable {
@@ -35,6 +37,8 @@ package struct ListPlan: Sendable {
   private var acceptedAt: Timestamp?
   private var askedAt: Timestamp?
   private var wantedAt: Timestamp?
+  /// When it was last asked for at once; until that is answered.
+  private var hurriedAt: Timestamp?
   /// Tries for the first list of all.
   private var triesFirst: Int
   private var alarmedDay: TradingDay?
@@ -50,6 +54,8 @@ package struct ListPlan: Sendable {
   /// The number of these tries that count as made after a restart: somebody may have mended what
   /// was wrong. A crash loop asks no oftener than each half hour, and the ring keeps the quota.
   static let triesFirstRestored = 3
+  /// Between a request and one that is made at once.
+  static let hurryPauseSeconds: Int64 = 600
   /// The longest closure on record is ten days.
   static let searchDaysMax = 30
 
@@ -76,11 +82,14 @@ package struct ListPlan: Sendable {
     case .woke: break
     case .accepted:
       acceptedAt = now
-      wantedAt = nil
-    case .wanted: wantedAt = wantedAt ?? now
+      wantedAt = hurriedAt.flatMap { $0.shanghaiDay == now.shanghaiDay ? $0 : nil }
+      hurriedAt = nil
+    case .wanted, .wantedNow: wantedAt = wantedAt ?? now
     }
     var actions: [Action] = []
-    if isDue(now) {
+    let isHurried = event == .wantedNow && mayHurry(now)
+    if isHurried { hurriedAt = now }
+    if isHurried || isDue(now) {
       askedAt = now
       triesFirst += 1
       actions.append(.ask)
@@ -91,6 +100,10 @@ package struct ListPlan: Sendable {
     }
     if let wake = nextMoment(after: now) { actions.append(.wake(at: wake)) }
     return actions
+  }
+
+  private func mayHurry(_ now: Timestamp) -> Bool {
+    askedAt.map { now >= $0.adding(seconds: Self.hurryPauseSeconds) } ?? true
   }
 
   private func isDue(_ now: Timestamp) -> Bool {

@@ -220,3 +220,11 @@ package struct RejectionRecord: Sendable, Hashable {
   package var detail: String
   package var payload: [UInt8]
 }
+
+/// What became of an instrument, and how long that was so.
+package struct LinkRecord: Sendable, Hashable {
+  package var link: InstrumentLink
+  package var knownFrom: Timestamp
+  /// nil while it stands.
+  package var knownTo: Timestamp?
+}

@@ -23,11 +23,14 @@ package struct SeriesRecord: Sendable, Hashable {
   package var yearLow: ExactDecimal?
   /// The newest ex-day in those 52 weeks: prices before it are adjusted.
   package var yearExDay: TradingDay?
+  /// The code of today of its security; nil where that is its own.
+  package var today: Symbol?
 
   package init(
     id: Int32, symbol: Symbol, source: Source, sourceName: String, priority: Int16, name: String?,
     exchange: String?, kind: String?, board: String?, currency: String, zone: MarketZone,
-    yearHigh: ExactDecimal? = nil, yearLow: ExactDecimal? = nil, yearExDay: TradingDay? = nil
+    yearHigh: ExactDecimal? = nil, yearLow: ExactDecimal? = nil, yearExDay: TradingDay? = nil,
+    today: Symbol? = nil
   ) {
     self.id = id
     self.symbol = symbol
@@ -43,6 +46,7 @@ package struct SeriesRecord: Sendable, Hashable {
     self.yearHigh = yearHigh
     self.yearLow = yearLow
     self.yearExDay = yearExDay
+    self.today = today
   }
 }
 
@@ -125,8 +129,9 @@ extension StoreReader {
     name: "query_series",
     sql: """
       select i.id, i.symbol, s.code, s.name, s.priority, i.name, i.exchange, i.kind, i.board,
-        m.currency, m.zone, l.high_52w, l.low_52w, l.ex_day
+        m.currency, m.zone, l.high_52w, l.low_52w, l.ex_day, nullif(t.symbol, i.symbol)
       from instruments i
+      join instruments t on t.id = i.living
       join source s on s.name = i.source
       join market m on m.code = s.market
       left join latest l on l.instrument_id = i.id
@@ -148,7 +153,7 @@ extension StoreReader {
         id: id, symbol: symbol, source: source, sourceName: sourceName, priority: priority,
         name: name, exchange: exchange, kind: kind, board: board, currency: currency, zone: zone,
         yearHigh: try row.optionalNumeric(), yearLow: try row.optionalNumeric(),
-        yearExDay: try row.optionalDay())
+        yearExDay: try row.optionalDay(), today: try row.optionalText().flatMap { Symbol($0) })
     }
   }
 

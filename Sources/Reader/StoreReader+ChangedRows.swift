@@ -145,6 +145,8 @@ extension PostgresRow {
     case ("feed_recovered", let source?, let at?, _): return .feedRecovered(source: source, at: at)
     case ("day_complete", _, _, let day?):
       return .dayComplete(day: day, instruments: counts[4] ?? 0, residuals: counts[5] ?? 0)
+    case ("codes_changed", _, _, let day?):
+      return .codesChanged(day: day, count: counts[4] ?? 0)
     default:
       guard let kind = DisputeEvent.Kind(rawValue: name), let symbol, let at, let day else {
         return nil

@@ -139,6 +139,34 @@ extension StoreReader {
     }
   }
 
+  private static let readLinks = Statement(
+    name: "query_links",
+    sql: """
+      select from_symbol, to_symbol, day, kind, verdict, ratio, cash, said_by, known_from, known_to
+      from links
+      where $1::text is null
+        or $1::text in (from_symbol, to_symbol)
+      order by day, from_symbol, to_symbol, known_from
+      """)
+
+  /// What became of instruments, also what is ended.
+  /// - Parameter symbol: nil for all.
+  package func links(of symbol: Symbol? = nil) throws(StoreError) -> [LinkRecord] {
+    let parameters = WireParameters(.text(symbol?.description))
+    return try read(Self.readLinks, with: parameters) { (row) throws(StoreError) in
+      let (from, to, day) = (try row.symbol(), try row.symbol(), try row.day())
+      guard let kind = InstrumentLink.Kind(rawValue: try row.text()),
+        let verdict = InstrumentLink.Verdict(rawValue: try row.text())
+      else { throw row.malformed() }
+      let link = InstrumentLink(
+        from: from, to: to, day: day, kind: kind, verdict: verdict,
+        ratio: try row.optionalNumeric(), cash: try row.optionalNumeric(),
+        source: try row.text())
+      return LinkRecord(
+        link: link, knownFrom: try row.timestamp(), knownTo: try row.optionalTimestamp())
+    }
+  }
+
   /// When markets trade, as far as the daemon has learnt.
   package func sessions() throws(StoreError) -> [MarketSession] {
     try read(MarketSession.readAll) { (row) throws(StoreError) in

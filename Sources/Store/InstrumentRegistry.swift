@@ -36,6 +36,9 @@ struct InstrumentRegistry {
     idMax = max(idMax, entry.id)
   }
 
+  /// The code is another instrument's.
+  mutating func forget(_ series: Series) { entries[series] = nil }
+
   /// What a commit adds to or changes in the registry: new series first, in order.
   func differences(in commit: Commit) -> (added: [Entry], updated: [Entry]) {
     var touched: [Series: InstrumentRow] = [:]
@@ -76,6 +79,10 @@ struct InstrumentRegistry {
       for exDay in batch.exDays { touch(exDay.symbol, source: batch.source) }
     }
     for marks in commit.reference.instrumentMarks { touch(marks.symbol, source: marks.source) }
+    for link in commit.reference.links {
+      touch(link.from, source: .live)
+      touch(link.to, source: .live)
+    }
     return split(touched)
   }
 

@@ -36,6 +36,7 @@ extension ReferenceTable {
   func writeInstruments(
     of commit: inout Commit, in context: inout CommitContext
   ) throws(StoreError) {
+    try end(commit.reference.reused, in: &context)
     let (added, updated) = session.registry.differences(in: commit)
     guard context.strategy.isolatesRows else {
       try add(added, in: &context)
@@ -59,7 +60,7 @@ extension ReferenceTable {
     if entries.isEmpty { return }
     let parameters = Self.added.parameters(entries, stamp: context.knownAt)
     try run(Self.added.statement, with: parameters, step: CommitStep.instruments)
-    register(entries, in: &context)
+    try register(entries, in: &context)
   }
 
   private func update(
@@ -71,12 +72,15 @@ extension ReferenceTable {
       parameters.add { $0.array(entries, type: column.type) { column.write(&$0, $1) } }
     }
     try run(Self.updateInstruments, with: parameters, step: CommitStep.instruments)
-    register(entries, in: &context)
+    try register(entries, in: &context)
   }
 
   private func register(
     _ entries: [InstrumentRegistry.Entry], in context: inout CommitContext
-  ) {
+  ) throws(StoreError) {
+    try nameInstruments(
+      entries.filter { $0.row.name != session.registry.entries[$0.row.series]?.row.name },
+      in: context)
     for entry in entries { session.registry.insert(entry) }
     context.receipt.instruments += entries.count
   }

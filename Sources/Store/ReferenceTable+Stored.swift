@@ -12,6 +12,7 @@ extension ReferenceTable {
     state.watermarks = try storedWatermarks()
     state.sessions = try storedSessions()
     state.serving = try storedServing()
+    state.links = try storedLinks()
   }
 
   private static let readInstruments = Statement(

@@ -101,6 +101,7 @@ struct ReferenceTable: TableGroup {
 
   func write(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
     let rows = commit.reference
+    try session.write(rows.links, in: &context, rowDescription: \.rowDescription, by: link)
     try session.write(
       rows.instrumentMarks, in: &context, rowDescription: \.rowDescription, by: mark)
     // Of an instrument's factors those that are left out end: all of them are one row here.

@@ -176,6 +176,8 @@ enum FeedEventText {
       {"event":"day_complete","trading_day":"\(day)","instruments":\(instruments),\
       "residuals":\(residuals)}
       """
+    case .codesChanged(let day, let count):
+      #"{"event":"codes_changed","trading_day":"\#(day)","instruments":\#(count)}"#
     case .dispute(let dispute):
       """
       {"event":"\(dispute.kind.rawValue)","symbol":"\(dispute.symbol)",\

@@ -77,6 +77,7 @@ struct Replay: AsyncParsableCommand {
     let learnt = learntSessions(settings)
     pipeline.know(stored: (try? learnt.get()) ?? [])
     pipeline.calendar.overrides = try settings.declaredDays().byDay
+    pipeline.declare(try settings.declaredLinks())
     let counts: ReplayCounts
     var differences: ReplayDifferences?
     if let into {

@@ -114,6 +114,10 @@ struct WatchLine {
           ("trading_day", .day(day)), ("instruments", .integer(Int64(instruments))),
           ("residuals", .integer(Int64(residuals))),
         ])
+    case .codesChanged(let day, let count):
+      WatchLine(
+        kind: "codes_changed",
+        members: [("trading_day", .day(day)), ("instruments", .integer(Int64(count)))])
     case .dispute(let dispute):
       WatchLine(
         kind: dispute.kind.rawValue,

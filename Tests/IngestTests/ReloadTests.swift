@@ -147,6 +147,22 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(RuleBook.current.tick(of: symbol).description == "0.002")
   }
 
+  @Test func `links that the operator declares are read with each reload`() async throws {
+    let shipped = daemon.engineUpdate.workers.declaredLinks
+    #expect(shipped.contains { "\($0.from) \($0.to)" == "bj833819 bj920819" })
+    let path = file.folder + "/links"
+    try file.write("bj833819,bj920819,2025-05-07,rename\nbj1,bj2,2027-01-04,rename\n", to: path)
+    let text = file.text + "\n[universe]\nlinks_file = \"\(path)\"\n"
+    #expect(try await reload(text) == ReloadVerdict(changed: ["universe.links_file"]))
+    let links = daemon.engineUpdate.workers.declaredLinks
+    #expect(links.count == shipped.count + 1)
+    #expect(links.first { $0.from == Symbol("bj833819") }?.day == TradingDay("2025-05-07"))
+    try file.write("bj833819,bj920819,2025-05-07,swap\n", to: path)
+    let problem = try await reload(text).problem ?? ""
+    #expect(problem.hasPrefix("universe.links_file: \(path):1: kind: expected one of rename"))
+    #expect(daemon.engineUpdate.workers.declaredLinks == links)
+  }
+
   @Test func `each reload that finds a credential unchanged logs that it needs a restart`()
     throws
   {

@@ -122,6 +122,33 @@ import Testing
     #expect(universe.member(gone)?.missedLists == 0)
   }
 
+  @Test func `an old code is missed by no list, and only comes back as another`() throws {
+    var universe = try universe(of: 200)
+    let old = try row(7).symbol
+    let new = try #require(Symbol("sh688999"))
+    universe.rename(old, to: new)
+    #expect(universe.member(old) == nil && universe.member(new)?.instrument.name == "name 7")
+    // A list that still has it changes nothing.
+    let late = try change(
+      universe.offer(
+        try rows(0..<200) + [ListedInstrument(symbol: new, name: "name 7", exchange: .shanghai)],
+        rejectedRows: 0, part: .main, at: now))
+    #expect(late.added.isEmpty && late.reused.isEmpty && universe.member(old) == nil)
+    let other = try rows((0..<200).filter { $0 != 7 }) + [row(7, name: "another")]
+    let reuse = try change(universe.offer(other, rejectedRows: 0, part: .main, at: now))
+    #expect(reuse.reused == [old] && reuse.added.map(\.symbol) == [old])
+  }
+
+  @Test func `a delisted code under another name is another instrument`() throws {
+    var universe = try universe(of: 200)
+    let without = try rows((0..<200).filter { $0 != 7 })
+    for _ in 0..<3 { _ = universe.offer(without, rejectedRows: 0, part: .main, at: now) }
+    let back = try change(
+      universe.offer(
+        without + [row(7, name: "another")], rejectedRows: 0, part: .main, at: now))
+    #expect(back.reused == [try row(7).symbol] && back.relisted.isEmpty)
+  }
+
   @Test func `a list that shows it once in between starts the count anew`() throws {
     var universe = try universe(of: 200)
     let without = try rows(0..<199)

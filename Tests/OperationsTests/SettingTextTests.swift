@@ -79,6 +79,32 @@ import Testing
       ])
   }
 
+  @Test func `a file of links is read, and each bad field named`() throws {
+    let links = try LinkFile.parse(
+      "# table\n833819.BJ,bj920819,2025-05-06,rename\n"
+        + "sh600837,sh601211,2025-03-04,merger,0.62, ,SSE # late", origin: "links")
+    #expect(links.map { "\($0.from) \($0.to)" } == ["bj833819 bj920819", "sh600837 sh601211"])
+    #expect(links.map(\.source) == ["links", "SSE"] && links.allSatisfy { $0.verdict == .declared })
+    #expect(try links.map(\.ratio) == [nil, ExactDecimal("0.62")])
+    let error = #expect(throws: ConfigurationError.self) {
+      try LinkFile.parse(
+        "bj833819,bj920819\n12,bj920819,soon,swap,-1\nbj1,bj1,2025-05-06,rename\n"
+          + "a,b,2025-05-06,rename\na,b,2025-05-07,merger,1,much", origin: "links")
+    }
+    let problems = error?.problems.map(\.description) ?? []
+    #expect(
+      problems == [
+        "links:1: expected old,new,day,kind,ratio,cash,source, found 2 fields",
+        "links:2: old: expected a code such as bj833819",
+        "links:2: day: expected a date such as 2025-05-06",
+        "links:2: kind: expected one of rename, merger, conversion, relisting, split_off",
+        "links:2: ratio: expected a number such as 0.62",
+        "links:3: new: expected another code such as bj920819",
+        "links:5: cash: expected a number such as 0.62",
+        "links:5: old: a to b is already on line 4",
+      ], "\(problems)")
+  }
+
   @Test func `a file of symbols is read, and each bad line named`() throws {
     let symbols = try SymbolFile.parse("# all\nsh600519\n\nsz000001 # bank\r\n", origin: "list")
     #expect(symbols.map(\.description) == ["sh600519", "sz000001"])

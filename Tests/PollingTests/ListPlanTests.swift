@@ -49,6 +49,17 @@ import Testing
     #expect(done.overdue == [])
   }
 
+  @Test func `a list that is wanted now is asked for now, and again at half past four`() {
+    var plan = plan(acceptedAt: on(-6, 16, 31))
+    let early = moment(9, 15)
+    #expect(plan.received(.wantedNow, at: early).first == .ask)
+    // More codes that are known no more wait for that one.
+    #expect(plan.received(.wantedNow, at: early.adding(seconds: 5)).first != .ask)
+    _ = plan.received(.accepted, at: early.adding(seconds: 9))
+    let done = run(&plan, from: early.adding(seconds: 10), until: moment(20, 0)) { _ in true }
+    #expect(done.asked == [moment(16, 30)])
+  }
+
   @Test func `a day has five tries and an alarm, and the next trading day again`() {
     var plan = plan(acceptedAt: on(-6, 16, 31))
     let done = run(&plan, from: on(4, 12), until: on(7, 17))

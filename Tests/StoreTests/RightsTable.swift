@@ -48,6 +48,7 @@ enum RightsTable {
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
     "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
     "feed_serving", "instrument_codes", "links",
+    "instrument_changes",
   ]
 
   static let functions: [String: Rights] = {
@@ -73,7 +74,9 @@ enum RightsTable {
     ] { rights[name] = ("x", "") }
     for name in ["feed_identity", "recluster_month", "swap_month"] { rights[name] = ("x", "") }
     // Of triggers: PostgreSQL refuses a call before it looks at rights.
-    for name in ["month_arrived", "change_arrived", "chain_instruments"] { rights[name] = ("x", "x") }
+    for name in ["month_arrived", "change_arrived", "chain_instruments"] {
+      rights[name] = ("x", "x")
+    }
     return rights
   }()
 

@@ -13,6 +13,7 @@ struct embedded_file {
 struct embedded_file embedded_schema(void);
 struct embedded_file embedded_app_schema(void);
 struct embedded_file embedded_rules(void);
+struct embedded_file embedded_links(void);
 
 /// What the gateway serves to browsers.
 size_t embedded_page_file_count(void);

@@ -72,7 +72,7 @@ struct FeedAssembler: Sendable {
       switch event {
       case .feedStalled(let source, let since): state.stalled[source] = since
       case .feedRecovered(let source, _): state.stalled[source] = nil
-      case .minuteComplete, .dayComplete, .dispute: break
+      case .minuteComplete, .dayComplete, .codesChanged, .dispute: break
       }
     }
     var text = JSONWriter()

@@ -82,7 +82,14 @@ package struct InstrumentDirectory: Sendable {
 
   /// The series that is meant where no source is named.
   func meant(by symbol: Symbol) -> SeriesPlace? {
-    placesBySymbol[symbol]?.first { isListed[$0.index] }
+    (placesBySymbol[symbol]?.first { isListed[$0.index] }).map(current)
+  }
+
+  /// An old code answers with the one of today.
+  private func current(_ place: SeriesPlace) -> SeriesPlace {
+    let known = series[place.index]
+    guard let today = known.today else { return place }
+    return self.place(of: today, source: known.source) ?? place
   }
 
   /// The series of any spelling that the database's `instrument_id()` takes, and of a bare code
@@ -90,9 +97,10 @@ package struct InstrumentDirectory: Sendable {
   /// - Parameter source: its name; nil for the one that is meant if none is named.
   package func place(spelling: String, source: String? = nil) -> SeriesPlace? {
     func listed(_ symbol: Symbol?) -> SeriesPlace? {
-      symbol.flatMap { placesBySymbol[$0] }?.first {
+      let place = symbol.flatMap { placesBySymbol[$0] }?.first {
         isListed[$0.index] && (source == nil || series[$0.index].sourceName == source)
       }
+      return place.map(current)
     }
     guard spelling.utf8.count <= Symbol.bytesMax else { return nil }
     return listed(Symbol(anySpelling: Self.withKnownSuffix(spelling)))
@@ -123,11 +131,13 @@ package struct InstrumentDirectory: Sendable {
       guard isListed[index], let rank = searchTexts[index].rank(of: wanted) else { return nil }
       return (rank, SeriesPlace(index: index))
     }
+    var found: Set<Int> = []
     return
       scored.sorted {
         ($0.rank, series[$0.place.index].symbol) < ($1.rank, series[$1.place.index].symbol)
       }
-      .prefix(limit).map(\.place)
+      .map { current($0.place) }.filter { found.insert($0.index).inserted }
+      .prefix(limit).map(\.self)
   }
 
   /// Known symbols that somebody may have meant, the nearest first.

@@ -52,6 +52,10 @@ extension JSONWriter {
       member("tradingDay") { $0.day(day) }
       member("instruments") { $0.integer(Int64(instruments)) }
       member("residuals") { $0.integer(Int64(residuals)) }
+    case .codesChanged(let day, let count):
+      member("event") { $0.string("codes_changed") }
+      member("tradingDay") { $0.day(day) }
+      member("instruments") { $0.integer(Int64(count)) }
     case .dispute(let dispute):
       member("event") { $0.string(dispute.kind.rawValue) }
       member("symbol") { $0.string(dispute.symbol.description) }
