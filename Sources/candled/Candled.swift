@@ -30,8 +30,8 @@ struct Candled: AsyncParsableCommand {
     version: BuildVersion.current,
     subcommands: [
       Run.self, Check.self, Doctor.self, Status.self, Query.self, Watch.self,
-      Gaps.self, BackfillCommand.self, Replay.self, SchemaCommand.self, DatabaseCommand.self,
-      Config.self,
+      Gaps.self, BackfillCommand.self, Replay.self, InstrumentCommand.self, SchemaCommand.self,
+      DatabaseCommand.self, Config.self,
     ]
   )
 
