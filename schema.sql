@@ -1974,8 +1974,8 @@ begin
   -- A code that was never recorded has a row, so that it answers for ever.
   insert into instrument (id, symbol, source, first_seen)
   select
-    (select max(i.id) from instrument i) + row_number() over (order by s.place), s.symbol,
-    link_instruments.series, known_at
+    coalesce((select max(i.id) from instrument i), 0) + row_number() over (order by s.place),
+    s.symbol, link_instruments.series, known_at
   from unnest(array[from_symbol, to_symbol]) with ordinality s (symbol, place)
   where not exists (
     select

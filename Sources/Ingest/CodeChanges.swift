@@ -25,7 +25,7 @@ struct CodeChanges: Sendable {
   /// What was found or declared, that which was ended included.
   private(set) var known: [Pair: InstrumentLink] = [:]
   private var ended: Set<Pair> = []
-  /// The instruments that had their first row today.
+  /// The instruments that had their first row today, or were listed for the first time.
   private var newcomers: Set<Symbol> = []
   private var day: TradingDay?
   /// The day whose declarations are in force.
@@ -65,7 +65,8 @@ struct CodeChanges: Sendable {
     if carriedOutOn == day { return nil }
     carriedOutOn = day
     return declared.filter { link in
-      link.day <= day && known[Pair(link)] != link && !ended.contains(Pair(link))
+      link.day <= day && known[Pair(link)]?.isSame(as: link) != true
+        && !ended.contains(Pair(link))
     }
   }
 
@@ -144,8 +145,10 @@ extension Pipeline {
     let due = codes.due(on: today)
     if due != nil { countSuspected(on: today) }
     take((due ?? []).filter { isRecorded($0.from) || isRecorded($0.to) }, into: &digest)
-    let isListed = digest.found.contains { event in
-      if case .listDecided(_, .accepted) = event { true } else { false }
+    var isListed = false
+    for case .listDecided(_, .accepted(let change)) in digest.found {
+      isListed = true
+      codes.add(change.added.map(\.symbol))
     }
     codes.add(digest.newcomers)
     guard isListed || !digest.newcomers.isEmpty else { return }

@@ -48,6 +48,13 @@ public struct InstrumentLink: Sendable, Hashable {
     self.source = source
   }
 
+  /// Whether it says the same, whoever says so.
+  public func isSame(as other: InstrumentLink) -> Bool {
+    var other = other
+    other.source = source
+    return self == other
+  }
+
   /// Whether both codes are one security.
   public var joins: Bool { kind == .rename && verdict != .suspected }
 }

@@ -39,13 +39,16 @@ extension StoreReader {
       select \(quoteColumns)
       from feed_quotes q
       join feed_instruments i on i.id = q.instrument_id
-      where $1::text is null
-        or i.symbol = any (string_to_array($1::text, ' '))
+      where i.reused_on is null
+        and case
+          when $1::text is null then i.chain is null or i.id = i.chain[cardinality(i.chain)]
+          else i.symbol = any (string_to_array($1::text, ' '))
+        end
       order by i.symbol
       """)
 
   /// The latest quotes with their forming minutes, by symbol.
-  /// - Parameter symbols: nil for all.
+  /// - Parameter symbols: nil for all codes of today.
   package func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
     let list = symbols?.map(\.description).joined(separator: " ")
     let parameters = WireParameters(.text(list))

@@ -152,7 +152,8 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(shipped.contains { "\($0.from) \($0.to)" == "bj833819 bj920819" })
     let path = file.folder + "/links"
     try file.write("bj833819,bj920819,2025-05-07,rename\nbj1,bj2,2027-01-04,rename\n", to: path)
-    let text = file.text + "\n[universe]\nlinks_file = \"\(path)\"\n"
+    let text = file.text.replacing(
+      "follow = false", with: "follow = false\nlinks_file = \"\(path)\"")
     #expect(try await reload(text) == ReloadVerdict(changed: ["universe.links_file"]))
     let links = daemon.engineUpdate.workers.declaredLinks
     #expect(links.count == shipped.count + 1)

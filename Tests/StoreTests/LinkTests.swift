@@ -188,4 +188,62 @@ import Testing
     let error = try #require(try store.refusal("select instrument_id('sh600519@soon')"))
     #expect(error.sqlState == "22023")
   }
+
+  // MARK: - Through the writer
+
+  @Test func `links, names and codes of others are stored, and a restart knows them`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = StoreSamples(seed: 6)
+    var first = samples.sweep(position: 1, instruments: 2)
+    first.quotes[0].name = "N样本"
+    first.quotes[1].name = "样本"
+    _ = try await writer.commit(first)
+    let link = InstrumentLink(
+      from: StoreSamples.symbol(0), to: Self.new, day: Self.change, verdict: .proven,
+      source: "rows")
+    let merger = InstrumentLink(
+      from: StoreSamples.symbol(1), to: Self.new, day: Self.change, kind: .merger,
+      verdict: .declared, ratio: try ExactDecimal("0.1339"), source: "a file")
+    var second = Commit(
+      position: JournalPosition(2), knownAt: Self.knownAt, bookState: [2])
+    second.reference.links = [link, merger]
+    second.events = [.codesChanged(day: Self.change, count: 1)]
+    #expect(try await writer.commit(second).reference == 2)
+    let stored = try await writer.load()
+    #expect(stored.links == [link, merger].map { StoredLink(link: $0, stands: true) })
+    #expect(
+      try database.execute(
+        """
+        select event ->> 'event', event ->> 'instruments'
+        from candled.change, jsonb_array_elements(events) event
+        """) == [["codes_changed", "1"]])
+    #expect(
+      try database.execute(
+        """
+        select i.symbol, n.name, n.marks
+        from candled.instrument_name n join candled.instrument i on i.id = n.instrument_id
+        where n.name like '%样本'
+        order by 1
+        """) == [
+          ["\(StoreSamples.symbol(0))", "N样本", "{first_day}"],
+          ["\(StoreSamples.symbol(1))", "样本", "{}"],
+        ])
+
+    var third = samples.sweep(position: 3, instruments: 2)
+    third.reference.reused = [StoreSamples.symbol(1)]
+    _ = try await writer.commit(third)
+    #expect(
+      try database.value(
+        "select count(*) from candled.instrument where symbol = '\(StoreSamples.symbol(1))'")
+        == "2")
+    #expect(
+      try database.value(
+        """
+        select count(*) from candled.quote q join candled.instrument i on i.id = q.instrument_id
+        where i.symbol = '\(StoreSamples.symbol(1))'
+        """) == "2")
+    let symbols = try await writer.load().quotes.map(\.symbol)
+    #expect(Set(symbols).count == symbols.count)
+  }
 }
