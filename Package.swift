@@ -153,8 +153,8 @@ let package = Package(
     module(
       "Admin",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
-        "Operations",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+        "Commits", "Store", "Operations",
         "Ingest", "HTTPServing", log,
       ]),
     // What the programs share that run a daemon or its parts: start, errors, backfills.
@@ -331,8 +331,8 @@ let package = Package(
     tests(
       "AdminTests",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
-        "Operations",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+        "Commits", "Store", "Operations",
         "Ingest", "HTTPServing", "Admin", "Platform", "TestSupport", log,
         .product(name: "NIOCore", package: "swift-nio"),
       ]),

@@ -1,4 +1,5 @@
 import Commits
+import EmbeddedPostgres
 import Ingest
 import Journal
 import Market
@@ -35,6 +36,18 @@ extension MetricTable {
       report.privateServer?.maintainedUntil.map { day in
         .microseconds(Timestamp(day: day, secondOfDay: 0).microseconds(since: report.at))
       }
+    },
+    Family(
+      .gauge, name: "candled_archive_waiting_segments",
+      help: "Segments of the private PostgreSQL's log that are not in the archive yet."
+    ) { report in
+      report.privateServer?.backup.map { .integer(Int64($0.waitingSegments)) }
+    },
+    Family(
+      .gauge, name: "candled_drill_passed",
+      help: "1 if the last drill could restore the newest copy, 0 if not, or before the first."
+    ) { report in
+      report.privateServer?.backup.map { .flag($0.drill?.hasPassed ?? false) }
     },
     counters("candled_store_faults_total", help: "Failed commits, by reason.", by: "code") {
       $0.status.store.faults

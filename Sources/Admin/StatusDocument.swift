@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Feeds
 import Ingest
 import Journal
@@ -55,6 +56,10 @@ extension DaemonReport {
       ("store_trouble", .text(storeTrouble).line("store", words: storeWords)),
       ("sources", .list((engine?.sources ?? []).map { .object($0.pairs(at: engine?.now ?? at)) })),
       ("private_server", .object(privateServer?.pairs).line("postgres", words: serverWords)),
+      (
+        "backup",
+        .object(privateServer?.backup?.pairs).line("backup", words: privateServer?.backup?.words)
+      ),
       ("journal", journal.map { journalValue($0) } ?? .object(nil)),
       ("reload", .object(reload?.pairs).line("last reload", words: reload?.words)),
       ("resident_memory_bytes", .count(resident).line("memory", words: "\(resident >> 20) MiB")),
@@ -107,6 +112,25 @@ extension PrivateServer {
       ("fault", .text(fault)),
       ("install", .text(install)),
     ]
+  }
+}
+
+extension BackupState {
+  fileprivate var pairs: Pairs {
+    [
+      ("base_at", .moment(baseAt)),
+      ("waiting_segments", .count(waitingSegments)),
+      ("drill_at", .moment(drill?.at)),
+      ("drill_passed", .flag(drill?.hasPassed)),
+      ("drill", .text(drill?.sentence)),
+    ]
+  }
+
+  fileprivate var words: String {
+    let base = baseAt.map { "base copy of \($0)" } ?? "no base copy yet"
+    let tried = drill.map { "drill \($0.hasPassed ? "passed" : "failed") at \($0.at)" }
+    let waiting = waitingSegments > 1 ? ", \(waitingSegments) segments of the log wait" : ""
+    return "\(base), \(tried ?? "never restored")\(waiting)"
   }
 }
 

@@ -40,7 +40,7 @@ extension EmbeddedServerError {
     switch code {
     case .directoryUnusable: .cannotCreate
     case .busy: .temporaryFailure
-    case .upgradeFailed: .dataError
+    case .upgradeFailed, .backupFailed: .dataError
     case .serverMissing, .initFailed, .startFailed, .stopFailed, .spawnFailed: .unavailable
     }
   }

@@ -17,7 +17,12 @@ struct AccessFiles {
   func write() throws(EmbeddedServerError) -> [String: String] {
     let name = getpwuid(user.uid).map { String(cString: $0.pointee.pw_name) } ?? user.name
     let map = Self.ownRoles.map { "own /^(root|\(name))$ \($0)\n" }.joined()
-    let rules = "local all \(EmbeddedServer.readerName) trust\nlocal all all peer map=own\n"
+    let rules = """
+      local all \(EmbeddedServer.readerName) trust
+      local all all peer map=own
+      local replication \(EmbeddedServer.superuserName) peer map=own
+
+      """
     return [
       "hba_file": try write(rules, to: "access.conf"),
       "ident_file": try write(map, to: "roles.conf"),

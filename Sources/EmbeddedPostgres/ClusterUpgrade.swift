@@ -293,8 +293,9 @@ extension ClusterUpgrade {
 
   /// What pg_upgrade decides itself, or refuses.
   private static let ownOptions: Set = [
-    "autovacuum", "fsync", "listen_addresses", "max_slot_wal_keep_size", "port",
-    "synchronous_commit", "unix_socket_directories",
+    "archive_command", "archive_mode", "archive_timeout", "autovacuum", "fsync",
+    "listen_addresses", "max_slot_wal_keep_size", "port", "synchronous_commit",
+    "unix_socket_directories",
   ]
 
   /// The settings of a command line are in no file that pg_upgrade reads.
@@ -308,13 +309,7 @@ extension ClusterUpgrade {
 
   /// Where the log of the old data was when its last server stopped.
   private func checkpoint(_ parts: Parts) throws(EmbeddedServerError) -> String {
-    let command = [parts.old.controlData, "-D", server.dataDirectory]
-    let lines = try ChildProcess.output(of: parts.user.running(command))?.split(separator: "\n")
-    let line = lines?.first { $0.hasPrefix("Latest checkpoint location:") }
-    guard let location = line?.split(separator: " ").last else {
-      throw refused("pg_controldata does not read its data")
-    }
-    return String(location)
+    try server.controlValue("Latest checkpoint location", parts.old, parts.user)
   }
 
   private func checkSpace(_ parts: Parts) throws(EmbeddedServerError) {

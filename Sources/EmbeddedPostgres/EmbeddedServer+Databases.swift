@@ -118,7 +118,7 @@ extension EmbeddedServer {
   }
 
   /// One short connection, to the database `postgres` unless another is named.
-  private struct AdminSession {
+  struct AdminSession {
     private let connection: PostgresConnection
     private let directory: String
 

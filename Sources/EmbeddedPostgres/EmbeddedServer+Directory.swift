@@ -11,7 +11,8 @@ extension EmbeddedServer {
   static let socketPathBytesMax = 107
   private static let ownNames: Set<String> = [
     "data", "data.new", "data.old", "socket", "server.log", "server.log.1", "access.conf",
-    "roles.conf", "upgrade", "upgrade.state", "upgrade.state.new",
+    "roles.conf", "upgrade", "upgrade.state", "upgrade.state.new", "drill.state",
+    "drill.state.new",
   ]
 
   var dataDirectory: String { part == .new ? newDataDirectory : directory + "/data" }

@@ -138,6 +138,16 @@ extension EmbeddedServer {
     }
   }
 
+  /// Writes a small file of the folder; also behind a power cut it is whole.
+  func replaceForGood(_ path: String, by text: String) throws(EmbeddedServerError) {
+    let draft = path + ".new"
+    let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    defer { if file >= 0 { close(file) } }
+    guard file >= 0, Glibc.write(file, text, text.utf8.count) == text.utf8.count, fsync(file) == 0
+    else { throw unusable("write \(draft) in", errno: errno) }
+    try renameForGood(draft, to: path)
+  }
+
   private func launch(
     with binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) -> Postmaster {
@@ -166,7 +176,32 @@ extension EmbeddedServer {
       all["unix_socket_directories"] = "\(socketDirectory),\(readersDirectory)"
       all.merge(try AccessFiles(server: self, user: user).write()) { $1 }
     }
+    if let backups = try backups(), part == .main {
+      let system = try systemIdentifier(binaries, user)
+      all.merge(backups.archiveSettings(of: system, as: user)) { $1 }
+    }
     return all.sorted { $0.key < $1.key }
+  }
+
+  /// What no other cluster has.
+  func systemIdentifier(
+    _ binaries: ServerBinaries, _ user: ServerUser
+  ) throws(EmbeddedServerError) -> String {
+    try controlValue("Database system identifier", binaries, user)
+  }
+
+  /// A line of pg_controldata.
+  func controlValue(
+    _ name: String, _ binaries: ServerBinaries, _ user: ServerUser
+  ) throws(EmbeddedServerError) -> String {
+    let command = [binaries.controlData, "-D", dataDirectory]
+    let lines = try ChildProcess.output(of: user.running(command))?.split(separator: "\n")
+    let line = lines?.first { $0.hasPrefix(name + ":") }
+    guard let value = line?.split(separator: " ").last else {
+      throw EmbeddedServerError(
+        .directoryUnusable, sentence: "pg_controldata cannot read the data of \(directory).")
+    }
+    return String(value)
   }
 
   /// A build option of the server: asked by having it read the setting and say it back.

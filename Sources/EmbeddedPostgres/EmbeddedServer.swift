@@ -33,6 +33,8 @@ package struct EmbeddedServer: Sendable {
   let binaries: [ServerBinaries]?
   /// A folder for a second socket, at which everybody who may enter the folder is a reader.
   let readersDirectory: String?
+  /// The folder of its copies; nil where none are made.
+  let backupDirectory: String?
   /// Which data of the folder it serves, and to whom.
   var part = Part.main
 
@@ -52,14 +54,16 @@ package struct EmbeddedServer: Sendable {
   ///     `initdb` skip its own.
   ///   - readersDirectory: a folder that is there, for a socket of readers. With it the server asks
   ///     the system who connects as any other role: root and its own user may, as candled's.
+  ///   - backupDirectory: a folder on another disk, where the server archives its log.
   package init(
     directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:],
-    readersDirectory: String? = nil
+    readersDirectory: String? = nil, backupDirectory: String? = nil
   ) {
     self.directory = Self.absolute(directory)
     self.binaries = binaries
     self.settings = settings
     self.readersDirectory = readersDirectory
+    self.backupDirectory = backupDirectory
   }
 
   /// Makes the cluster if there is none, starts its server if it is not running, and makes the
@@ -99,6 +103,12 @@ package struct EmbeddedServer: Sendable {
   package func restart() throws(EmbeddedServerError) {
     try stop()
     try start()
+  }
+
+  /// nil where no copies are made.
+  package func backups() throws(EmbeddedServerError) -> ClusterBackup? {
+    guard let backupDirectory else { return nil }
+    return try ClusterBackup(of: self, in: backupDirectory)
   }
 
   /// There is a server process for the folder; it may still be starting or ending.

@@ -17,6 +17,8 @@ package struct EmbeddedServerError: Error, Sendable, Hashable {
     case busy = "busy"
     /// An upgrade cannot be made, or did not come to its end; the old data is as it was.
     case upgradeFailed = "upgrade_failed"
+    /// A copy could not be made, or is worth nothing.
+    case backupFailed = "backup_failed"
     /// A program could not be started at all.
     case spawnFailed = "spawn_failed"
   }

@@ -20,10 +20,11 @@ package struct ServerBinaries: Sendable, Hashable {
     self.major = major
   }
 
-  var postgres: String { directory + "/postgres" }
-  var initdb: String { directory + "/initdb" }
-  var upgrade: String { directory + "/pg_upgrade" }
-  var controlData: String { directory + "/pg_controldata" }
+  var postgres: String { program("postgres") }
+  var initdb: String { program("initdb") }
+  var upgrade: String { program("pg_upgrade") }
+  var controlData: String { program("pg_controldata") }
+  func program(_ name: String) -> String { "\(directory)/\(name)" }
 
   /// Every usable server on this machine, the preferred one first: Debian's folders from the
   /// highest version down, then where `pg_config` points, then the PATH.

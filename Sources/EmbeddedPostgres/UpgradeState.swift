@@ -57,13 +57,7 @@ extension EmbeddedServer {
   }
 
   func save(_ state: UpgradeState) throws(EmbeddedServerError) {
-    let draft = upgradeStatePath + ".new"
-    let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    defer { if file >= 0 { close(file) } }
-    let text = state.text
-    guard file >= 0, Glibc.write(file, text, text.utf8.count) == text.utf8.count, fsync(file) == 0
-    else { throw unusable("write \(draft) in", errno: errno) }
-    try renameForGood(draft, to: upgradeStatePath)
+    try replaceForGood(upgradeStatePath, by: state.text)
   }
 
   func removeUpgradeState() { unlink(upgradeStatePath) }

@@ -196,7 +196,9 @@ package struct DaemonHandle: Sendable {
 extension Settings {
   /// The private cluster, for when `store.url` is not set; whether it is running or not.
   package var embeddedServer: EmbeddedServer {
-    EmbeddedServer(directory: self.serverPath, readersDirectory: self[StoreSettings.readersSocket])
+    EmbeddedServer(
+      directory: self.serverPath, readersDirectory: self[StoreSettings.readersSocket],
+      backupDirectory: self[StoreSettings.backupDirectory])
   }
 }
 

@@ -10,6 +10,8 @@ package struct PrivateServer: Sendable, Hashable {
   package var fault: String?
   /// How its programs are installed, for a shell; nil while they are.
   package var install: String?
+  /// What copies of it there are; nil where none are made.
+  package var backup: BackupState?
 
   package init() {}
 
@@ -17,6 +19,7 @@ package struct PrivateServer: Sendable, Hashable {
     major = server.major
     maintainedUntil = major.map { ServerRelease(major: $0).lastRelease }
     self.fault = fault
+    backup = BackupState(of: server)
     install = server.hasBinaries ? nil : server.installCommand
   }
 }

@@ -32,9 +32,15 @@ package enum StoreSettings {
   package static let readersSocket = Setting.optionalString(
     "store.readers_socket", unset: "root alone reads the embedded PostgreSQL",
     help: "Folder of a socket at which the embedded PostgreSQL is read: by all who may enter it.")
+  package static let backupDirectory = Setting.optionalString(
+    "store.backup_directory", unset: "no copies are made",
+    help: "Folder, on another disk, of the copies of the embedded PostgreSQL and of its log.")
+  package static let backupsKept = Setting.integer(
+    "store.backups_kept", default: 2, in: 1...120,
+    help: "Base copies to keep, with all of the log behind the oldest.")
 
   static let section = SettingSection(
-    "store", url, passwordFile, lease, dataDirectory, readersSocket)
+    "store", url, passwordFile, lease, dataDirectory, readersSocket, backupDirectory, backupsKept)
 }
 
 /// The journal: where it is, and how much of it is kept.

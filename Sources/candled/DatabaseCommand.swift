@@ -14,7 +14,7 @@ import TerminalView
 struct DatabaseCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "database",
-    abstract: "Show the private PostgreSQL, or bring it to another major version.",
+    abstract: "Show the private PostgreSQL, copy it, or bring it to another major version.",
     discussion: Help.discussion(
       """
       Without store.url candled runs a PostgreSQL of its own, made by the version that was \
@@ -26,9 +26,12 @@ struct DatabaseCommand: ParsableCommand {
         "candled database check": "whether it can be upgraded now",
         "candled database upgrade": "to the newest version that is installed",
         "candled database discard": "remove what the last upgrade replaced",
+        "candled database backup": "copy it to store.backup_directory",
+        "candled database drill": "restore the newest copy, and check it",
       ]),
     subcommands: [
       DatabaseStatus.self, DatabaseCheck.self, DatabaseUpgrade.self, DatabaseDiscard.self,
+      DatabaseBackup.self, DatabaseDrill.self,
     ])
 
   struct DatabaseStatus: ParsableCommand {
@@ -150,7 +153,7 @@ extension ClusterUpgrade.Mode: ExpressibleByArgument {}
 extension ConfigurationOptions {
   /// The private cluster, as the owner of its folder.
   /// - Throws: `configuration` where another server is configured.
-  fileprivate func privateServer() throws -> EmbeddedServer {
+  func privateServer() throws -> EmbeddedServer {
     let settings = try load()
     guard settings[StoreSettings.url] == nil else {
       throw CommandFailure(
@@ -187,6 +190,8 @@ extension EmbeddedServer {
     }
     let installed = ServerBinaries.installed().map { "\($0.major)" }
     let state = upgradeState
+    let backup = BackupState(of: self)
+    let drill = backup?.drill
     return [
       ("major", .integer(Int64(major))),
       ("maintained_until", .text("\(ServerRelease(major: major).lastRelease)")),
@@ -198,6 +203,11 @@ extension EmbeddedServer {
       ("free_bytes", .integer(size.freeBytes)),
       ("upgrade_needs_bytes", .integer(size.neededBytes)),
       ("upgrade_seconds", .integer(try size.copySeconds(of: self))),
+      ("backup_at", backup?.baseAt.map { .text("\($0)") } ?? .null),
+      ("unarchived_segments", backup.map { .integer(Int64($0.waitingSegments)) } ?? .null),
+      ("drill_at", drill.map { .text("\($0.at)") } ?? .null),
+      ("drill_passed", drill.map { .boolean($0.hasPassed) } ?? .null),
+      ("drill", drill.map { .text($0.sentence) } ?? .null),
       ("upgrade", state.map { .text("\($0.from) to \($0.to): \($0.step.rawValue)") } ?? .null),
     ]
   }

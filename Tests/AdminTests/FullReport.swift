@@ -1,5 +1,6 @@
 import Admin
 import Commits
+import EmbeddedPostgres
 import Feeds
 import Foundation
 import Market
@@ -80,6 +81,9 @@ enum Sample {
     report.privateServer = PrivateServer()
     report.privateServer?.major = 15
     report.privateServer?.maintainedUntil = TradingDay("2027-11-11")
+    report.privateServer?.backup = BackupState(
+      baseAt: now, waitingSegments: 1,
+      drill: DrillResult(at: now, hasPassed: true, sentence: "7 rows"))
     report.privateServer?.install = "apt-get install postgresql-15"
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
     report.journal = DiskUsage(
