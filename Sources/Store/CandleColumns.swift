@@ -58,11 +58,14 @@ enum CandleColumns {
           (\(stored.joined(separator: ", ")), revision, known_to, cause)
         select \(stored.joined(separator: ", ")), revision, known_to, cause
         from differing
+        -- At the last number all later values are one: the first of them, until now.
+        on conflict (\(key.joined(separator: ", ")), revision)
+        do update set known_to = excluded.known_to
       )
       update candle c
       set
         known_from = greatest(s.known_from, c.known_from),
-        revision = c.revision + 1,
+        revision = least(c.revision, \(Int16.max) - 1) + 1,
         \(values.map { "\($0) = s.\($0)" }.joined(separator: ",\n  "))
       from candle_stage s
       where (\(list(key, of: "c"))) = (\(list(key, of: "s")))

@@ -178,6 +178,34 @@ import Testing
         == first.candles[1].volume.description)
   }
 
+  @Test func `revisions are counted to 32767, and go on behind it`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = StoreSamples(seed: 6)
+    _ = try await writer.commit(samples.minute(0, position: 1, instruments: 2))
+    try database.execute("update candled.candle set revision = 32766 where instrument_id = 2")
+    var newest = ""
+    for minutes in 1...3 {
+      var commit = Commit(
+        position: JournalPosition(Int64(1 + minutes)),
+        knownAt: StoreSamples.start.adding(seconds: Int64(60 * minutes)))
+      let candle = samples.candle(1, minute: 0)
+      commit.revisions = [Revision(candle: candle, cause: .latePrint)]
+      newest = candle.volume.description
+      #expect(try await writer.commit(commit).revisions == 1)
+    }
+    #expect(
+      try database.execute("select revision, volume from candled.candle where instrument_id = 2")
+        == [["32767", newest]])
+    #expect(
+      try database.execute(
+        """
+        select revision, known_to = (select known_from from candled.candle where instrument_id = 2)
+        from candled.revisions
+        order by 1
+        """) == [["32766", "f"], ["32767", "t"]])
+  }
+
   @Test func `another writer at the same journal is refused`() async throws {
     let database = try StoreDatabase()
     let one = try await freshWriter(database)
