@@ -22,14 +22,15 @@ struct SimulatedDay {
   let followedSymbols: [String]
   private let folder: String
 
-  init() throws {
+  /// - Parameter server: settings of PostgreSQL's own.
+  init(server: [String: String] = [:]) throws {
     let market = SimulatedMarket(seed: 11, day: Self.day)
     instruments = market.symbols.count
     followedSymbols = stride(from: 0, to: instruments, by: instruments / 20).prefix(20).map {
       "\(market.symbols[$0])"
     }
     exchange = try ExchangeServer(market: market)
-    database = try StoreDatabase.alone(isDurable: true)
+    database = try StoreDatabase.alone(isDurable: true, more: server)
     var template = Array("/tmp/candled-bench-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw BenchFailure(description: "cannot create a folder in /tmp")
