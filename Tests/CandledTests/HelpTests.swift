@@ -7,6 +7,7 @@ import Testing
     [[]] + subcommands.map { [$0] } + ["print", "example"].map { ["config", $0] }
     + ["print", "apply", "check"].map { ["schema", $0] }
     + ["status", "check", "upgrade", "discard"].map { ["database", $0] }
+    + ["show", "link", "unlink"].map { ["instrument", $0] }
     + ["candles", "why", "disagreements"].map { ["query", $0] }
 
   @Test func `the root's help lists every subcommand and exits 0`() throws {
