@@ -2356,9 +2356,11 @@ begin
     )
     select p.id, p.from_ts, p.end_ts
     from (
-      select * from earlier
+      select e.*
+      from earlier e
       union all
-      select * from rest
+      select r.*
+      from rest r
     ) p
     where p.from_ts < p.end_ts
     order by p.from_ts;

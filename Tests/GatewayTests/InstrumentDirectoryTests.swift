@@ -108,6 +108,26 @@ import Testing
     #expect(try directory().nearest(to: "somethingelse").isEmpty)
   }
 
+  @Test("an old code is answered with the code of today, and found once")
+  func oldCode() throws {
+    let (other, new) = (Source(rawValue: 4), "bj920819")
+    var old = try Self.record(1, "bj833819", name: "颖泰生物")
+    old.today = Symbol(new)
+    let directory = InstrumentDirectory().updated(with: [
+      old, try Self.record(2, new, name: "颖泰生物"),
+      try Self.record(3, new, name: "颖泰生物", source: other, priority: 3),
+    ])
+    for spelling in ["bj833819", "833819.BJ", "833819", new] {
+      #expect(directory.place(spelling: spelling).map { directory[$0].id } == 2)
+    }
+    #expect(directory.meant(by: try #require(Symbol("bj833819"))).map { directory[$0].id } == 2)
+    #expect(directory.search("颖泰").map { directory[$0].id } == [2, 3])
+    #expect(directory.search("833819").map { directory[$0].id } == [2])
+    // A candle of the old code is its own.
+    let own = directory.place(of: try #require(Symbol("bj833819")), source: .live)
+    #expect(own.map { directory[$0].id } == 1)
+  }
+
   @Test("places stay when series come, go and are renamed")
   func placesStay() throws {
     let first = try directory()
