@@ -1,7 +1,7 @@
-import Market
 import Testing
 
 @testable import Feeds
+@testable import Market
 
 @Suite struct SecurityTableTests {
   private static let table = QuotedSecurityTable(of: "sina", on: nil)
