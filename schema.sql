@@ -4375,19 +4375,104 @@ comment on function changes is
   'The changes after a cursor, in order, with the columns of the table change. kind is change, or '
   'skipped in a first row if changes from from_seq to seq were deleted.';
 
-create or replace function prune(changes_kept bigint, rejections_kept bigint)
-returns void
-language sql
+-- What is kept how long. Evidence is what an answer rests on, and stays. Diagnosis says how the
+-- daemon fared: its rows go after 400 days, or by their number, and their count a day stays. Other
+-- tables hold what is true now. `serving` says whose quotes old candles are of: evidence.
+
+create table if not exists ledger (
+  name text primary key,
+  place text,
+  day text,
+  expires text,
+  constraint what_expires_has_a_place check (expires is null or (place, day) is not null)
+);
+comment on table ledger is 'Tables that grow: evidence stays, diagnosis goes and is counted.';
+comment on column ledger.place is 'By which column its rows go, the least first.';
+comment on column ledger.day is 'The day on which a row counts.';
+comment on column ledger.expires is
+  'Which rows t go, by $1, the day of the daemon''s clock; null for evidence, which stays.';
+
+create table if not exists ledger_day (
+  ledger text not null,
+  day date not null,
+  rows bigint not null,
+  primary key (ledger, day)
+);
+comment on table ledger_day is 'How many rows of a day of a ledger were deleted when they expired.';
+
+insert into ledger (name, place, day, expires)
+select unnest(array[
+    'adjustment_factor', 'candle', 'candle_revision', 'day_audit', 'gap', 'instrument',
+    'market_session', 'serving', 'trading_day']),
+  null, null, null
+union all
+values
+  ('api_key_usage', 'day', 'day', 'day < $1 - 400'),
+  ('backfill_chunk', 'done_at', 'done_at::date', 'done_at < $1 - 400'),
+  -- About a month of commits: followers read up to here.
+  ('change', 'seq', 'known_at::date', 'seq <= (select last_seq from feed_sequence) - 150000'),
+  ('disagreement', 'id', 'known_from::date', 'resolved_at < $1 - 400'),
+  -- The newest of each part is what the next one is compared with.
+  ('instrument_list', 'id', 'judged_at::date',
+    'judged_at < $1 - 400 and exists (
+      select
+      from instrument_list n
+      where (n.source, n.part, n.verdict) = (t.source, t.part, ''accepted'') and n.id > t.id)'),
+  ('lease_term', 'term', 'acquired_at::date',
+    'acquired_at < $1 - 400 and term < (select l.term from lease l)'),
+  -- Ten days of a source that has changed its format, and a year of one that has not.
+  ('rejected', 'id', 'trading_day',
+    'id <= (select max(id) from rejected) - 200000 or trading_day < $1 - 400')
+on conflict (name) do update
+set place = excluded.place, day = excluded.day, expires = excluded.expires;
+
+create or replace function prune(today date, rows_max bigint)
+returns bigint
+language plpgsql
 security definer
 as $function$
-  delete from change
-  where seq <= (select last_seq from feed_sequence) - greatest(changes_kept, 0);
-  delete from rejected
-  where id <= (select max(id) from rejected) - greatest(rejections_kept, 0)
+declare
+  kept ledger;
+  taken bigint;
+  total bigint := 0;
+begin
+  for kept in select * from ledger where expires is not null order by name loop
+    execute format(
+      $statement$
+        with past as (
+          select t.ctid
+          from %1$I t
+          where %2$s
+          order by t.%3$I
+          limit $2
+        ),
+        gone as (
+          delete from %1$I t
+          using past p
+          where t.ctid = p.ctid
+          returning t.%4$s as day
+        ),
+        counted as (
+          insert into ledger_day as d (ledger, day, rows)
+          select %1$L, g.day, count(*)
+          from gone g
+          group by g.day
+          on conflict (ledger, day) do update set rows = d.rows + excluded.rows
+        )
+        select count(*)
+        from gone
+      $statement$,
+      kept.name, kept.expires, kept.place, kept.day)
+    into taken
+    using today, rows_max;
+    total := total + taken;
+  end loop;
+  return total;
+end
 $function$;
 comment on function prune is
-  'Deletes all but the last changes; a day has 5,000. Deletes rejected rows but the last numbers; '
-  'a source that sends nothing else adds 20,000 a day.';
+  'Deletes the oldest expired rows of each ledger, as many of one as given, counts them in '
+  'ledger_day, and returns how many they were: call it until there are none.';
 
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.

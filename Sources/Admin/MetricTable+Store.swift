@@ -75,7 +75,7 @@ extension MetricTable {
       $0.status.commits.notifyFailures
     },
     counter(
-      "candled_prune_failures_total", help: "Failed deletions of old rows of change and rejected."
+      "candled_prune_failures_total", help: "Failed deletions of old rows of ledgers."
     ) {
       $0.status.store.pruneFailures
     },

@@ -236,13 +236,4 @@ extension EngineClock {
   }
 }
 
-extension StoreWriter: CommitSink {
-  /// The feed's horizon: about a month of commits.
-  private static let changesKept: Int64 = 150_000
-  /// Ten days of a source that has changed its format, and years of one that has not.
-  private static let rejectionsKept: Int64 = 200_000
-
-  package func prune() throws(StoreError) {
-    try prune(changesKept: Self.changesKept, rejectionsKept: Self.rejectionsKept)
-  }
-}
+extension StoreWriter: CommitSink {}

@@ -14,12 +14,13 @@ package protocol CommitSink: Sendable {
   func load() async throws(StoreError) -> StoredState
   /// The instruments' days from `day` on that bars may make better.
   func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate]
-  /// Forgets changes of the feed and refused rows that are past their horizons. Called once a day.
-  func prune() async throws(StoreError)
+  /// Forgets some of what is past its horizon. Called once a day, until nothing is left.
+  /// - Returns: how many rows.
+  func prune(on day: TradingDay) async throws(StoreError) -> Int64
 }
 
 extension CommitSink {
-  package func prune() async throws(StoreError) {}
+  package func prune(on day: TradingDay) async throws(StoreError) -> Int64 { 0 }
 }
 
 /// The commit under way, and when to try again.
@@ -41,7 +42,7 @@ struct CommitState {
   var loggedFaults = Once<String>()
   /// The faults that were logged since a month was last put in order.
   var reclusteringFaults = Once<String>()
-  /// The day of the commits whose changes were pruned last.
+  /// The day of the commits on which ledgers were pruned last.
   var prunedOn: TradingDay?
   /// The moment on the steady clock before which pruning is not tried again after it has failed.
   var pruneAgainAt: Timestamp?
@@ -59,7 +60,7 @@ private let retryMillisecondsMax: Int64 = 1_000
 private let reconnectMillisecondsMin: Int64 = 500
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
-/// A day's changes are few: pruning them can wait, but not until the disk is full.
+/// A day's rows are few: pruning them can wait, but not until the disk is full.
 private let pruneRetrySeconds: Int64 = 3_600
 
 extension Engine {
@@ -172,7 +173,7 @@ extension Engine {
     if let commit = commitState.commit {
       if isStored { status.journal.committed(through: commit.position) }
       if !commit.daysEnded.isEmpty { notifyWorkers(.certified) }
-      pruneChanges(on: commit.knownAt.shanghaiDay)
+      pruneLedgers(on: commit.knownAt.shanghaiDay)
     }
     commitState.commit = nil
     commitState.failures = 0
@@ -180,28 +181,36 @@ extension Engine {
     status.store.fault = nil
   }
 
-  /// Prunes old changes of the feed, with the first commit of a day, whatever its markets.
-  private func pruneChanges(on day: TradingDay) {
+  /// Begins with the first commit of a day, whatever its markets.
+  private func pruneLedgers(on day: TradingDay) {
     if day == commitState.prunedOn { return }
     if let again = commitState.pruneAgainAt, EngineClock.steadyNow() < again { return }
     commitState.prunedOn = day
-    ask(
-      { (store) async throws(StoreError) in try await store.prune() }, then: { .pruned($0) })
+    pruneSome(on: day)
   }
 
-  func finishPruning(_ result: Result<Void, StoreError>) {
+  /// Commits pass between two of these.
+  private func pruneSome(on day: TradingDay) {
+    ask(
+      { (store) async throws(StoreError) in try await store.prune(on: day) }, then: { .pruned($0) })
+  }
+
+  func finishPruning(_ result: Result<Int64, StoreError>) {
     guard case .failure(let error) = result else {
       if commitState.pruneAgainAt != nil {
-        parts.log.notice("old rows of the tables change and rejected are deleted again")
+        parts.log.notice("old rows of ledgers are deleted again")
       }
       commitState.pruneAgainAt = nil
+      if case .success(1...) = result, let day = commitState.prunedOn, !waiting.isStopping {
+        pruneSome(on: day)
+      }
       return
     }
     commitState.prunedOn = nil
     commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
     status.store.pruneFailures += 1
     parts.log.error(
-      "cannot delete old rows of the tables change and rejected, will retry in an hour",
+      "cannot delete old rows of ledgers, will retry in an hour",
       metadata: ["error": "\(error)"])
   }
 

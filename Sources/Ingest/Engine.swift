@@ -33,7 +33,7 @@ package actor Engine {
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case pruned(Result<Void, StoreError>)
+    case pruned(Result<Int64, StoreError>)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadershipLost(StoreError)
     case stop

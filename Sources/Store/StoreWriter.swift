@@ -124,9 +124,10 @@ package actor StoreWriter {
     return receipt
   }
 
-  /// Forgets all but the last changes of the feed, and all but about the last rows that were
-  /// refused.
-  package func prune(changesKept: Int64, rejectionsKept: Int64) throws(StoreError) {
-    try session.opened().prune(changesKept: changesKept, rejectionsKept: rejectionsKept)
+  /// Forgets some of what the ledgers keep no longer, the oldest first: few enough that a commit
+  /// does not wait.
+  /// - Returns: how many rows; 0 when no more are left.
+  package func prune(on day: TradingDay) throws(StoreError) -> Int64 {
+    try session.opened().prune(on: day)
   }
 }

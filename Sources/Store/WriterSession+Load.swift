@@ -101,10 +101,14 @@ extension WriterSession {
 
 extension WriterSession {
   private static let prune = Statement(
-    name: "prune", sql: "select prune($1::bigint, $2::bigint)")
+    name: "prune", sql: "select prune($1::date, \(prunedRowsMax))")
 
-  func prune(changesKept: Int64, rejectionsKept: Int64) throws(StoreError) {
-    let parameters = WireParameters(.int64(changesKept), .int64(rejectionsKept))
-    try connection.run(Self.prune, with: parameters, context: "prune")
+  /// Of one ledger, in one transaction.
+  private static let prunedRowsMax = 2_000
+
+  func prune(on day: TradingDay) throws(StoreError) -> Int64 {
+    let parameters = WireParameters(.day(day))
+    var row = try connection.run(Self.prune, with: parameters, context: "prune").row(0)
+    return try row.int64()
   }
 }

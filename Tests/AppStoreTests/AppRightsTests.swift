@@ -83,7 +83,7 @@ import Testing
     ("insert into candled.candle default values", false),
     ("update candled.quote set last = null", false),
     ("delete from candled.change", false),
-    ("select candled.prune(0, 0)", false),
+    ("select candled.prune(date '2026-07-06', 0)", false),
     ("select candled.ensure_partition(null)", false),
     ("select pg_advisory_lock(1)", false),
     ("listen candled", true),

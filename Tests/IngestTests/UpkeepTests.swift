@@ -26,13 +26,13 @@ import Testing
     func load() async throws(StoreError) -> StoredState { try await sink.load() }
     func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate] { [] }
 
-    func prune() async throws(StoreError) {
+    func prune(on day: TradingDay) async throws(StoreError) -> Int64 {
       prunes += 1
       throw StoreError(.refused, message: "on order", context: "prune")
     }
   }
 
-  @Test func `changes that cannot be pruned are logged and counted, and not tried in a loop`()
+  @Test func `ledgers that cannot be pruned are logged and counted, and not tried in a loop`()
     async throws
   {
     var run = try EngineRun()
@@ -42,7 +42,7 @@ import Testing
     _ = try await engine.run()
     #expect(await sink.prunes == 1)
     #expect(await engine.status.store.pruneFailures == 1)
-    #expect(run.lines?.count("cannot delete old rows of the tables change and rejected") == 1)
+    #expect(run.lines?.count("cannot delete old rows of ledgers") == 1)
   }
 
   /// Each morning the previous close is another than the last price, be that of the close or not.

@@ -160,7 +160,9 @@ import Testing
     for position in 1...10 {
       _ = try await writer.commit(samples.sweep(position: Int64(position), instruments: 1))
     }
-    try await writer.prune(changesKept: 3, rejectionsKept: 3)
+    try database.execute(
+      "update candled.ledger set expires = 'seq <= 7' where name = 'change'")
+    #expect(try await writer.prune(on: StoreSamples.start.shanghaiDay) == 7)
     let client = try await CandledClient.connect(database.url)
     var items = client.follow(after: 2).makeAsyncIterator()
     guard case .skipped(let from, let to) = try await items.next() else {
@@ -173,21 +175,6 @@ import Testing
       return
     }
     #expect(change.seq == 8)
-  }
-
-  @Test func `refused rows have a horizon, too`() async throws {
-    let database = try StoreDatabase()
-    let writer = try await freshWriter(database)
-    try await writer.prune(changesKept: 3, rejectionsKept: 3)
-    try database.execute(
-      """
-      insert into candled.rejected (received_at, trading_day, source, reason, detail, payload)
-      select now(), '2026-07-06', 1, 'malformed', '', n::text::bytea
-      from generate_series(1, 10) n
-      """)
-    try await writer.prune(changesKept: 3, rejectionsKept: 3)
-    let kept = "string_agg(convert_from(payload, 'utf8'), ' ' order by id)"
-    #expect(try database.value("select \(kept) from candled.rejected") == "8 9 10")
   }
 
   @Test func `the position is stored without a row where that is asked for`() async throws {

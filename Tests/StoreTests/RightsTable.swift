@@ -36,6 +36,8 @@ enum RightsTable {
     "change": ("siu", ""),
     "lease": ("su", ""),
     "lease_term": ("siu", ""),
+    "ledger": ("s", ""),
+    "ledger_day": ("s", ""),
   ]
 
   static let views: Set<String> = [
