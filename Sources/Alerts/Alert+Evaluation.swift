@@ -6,6 +6,8 @@ package enum AlertBasis: String, Sendable {
   case gap, stall
   /// Of a withdrawn notice: the row was taken out.
   case correction
+  /// Of an alert that ended: what its instrument became by.
+  case merger, conversion
 }
 
 package struct AlertEvidence: Sendable, Hashable {

@@ -23,6 +23,8 @@ package struct Alert: Sendable, Hashable {
   package var revision: Int32
   /// false: it has fired, and fires no more.
   package var isArmed: Bool
+  /// Its instrument became another one.
+  package var hasEnded = false
   package var arming: AlertArming
 
   package init(

@@ -181,7 +181,7 @@ enum AlertColumns {
   static let list = """
     a.id, a.user_id, a.symbol, a.source, a.condition, a.threshold, a.repeats, a.revision,
     a.state = 'armed', a.armed_at, a.armed_epoch, a.armed_seq, a.armed_day, a.armed_high,
-    a.armed_low, a.armed_last, a.armed_volume
+    a.armed_low, a.armed_last, a.armed_volume, a.state = 'ended'
     """
 
   /// The values of `armed_at` to `armed_volume` from a `standing`.
@@ -210,11 +210,13 @@ extension PostgresRow {
   mutating func alert() throws(StoreError) -> Alert {
     let (id, userID) = (try int64(), try int64())
     let (symbol, source) = (try optionalText().flatMap { Symbol($0) }, try text())
-    return Alert(
+    var alert = Alert(
       id: id, userID: userID, symbol: symbol, source: source,
       condition: try named(\AlertCondition.rawValue), threshold: try optionalNumeric(),
       repeats: try named(\Alert.Repeats.rawValue), revision: try int32(), isArmed: try bool(),
       arming: try arming())
+    alert.hasEnded = try bool()
+    return alert
   }
 
   private mutating func arming() throws(StoreError) -> AlertArming {

@@ -10,6 +10,8 @@ package struct BrokerStep: Sendable {
   package var postings: [PostingRow] = []
   /// Corporate actions that were booked, taken back or tried, as they are after the step.
   package var actions: [Int64: CorporateAction] = [:]
+  /// Of them: what became of instruments, for what else refers to these.
+  package var successions: [CorporateAction] = []
   /// Accounts that are closed.
   package var closed: [Int64] = []
   package var fills: [FillRow] = []
@@ -48,9 +50,11 @@ package struct PostingRow: Sendable {
   package var at: Timestamp
   /// The command of a deposit or a withdrawal.
   package var commandID: Int64?
-  /// The corporate action of a dividend or a bonus.
+  /// The corporate action of what is given by one.
   package var corporateActionID: Int64?
   package var description = ""
+  /// Of shares that become others: what was paid for them.
+  package var cost: ExactDecimal?
 
   package init(accountID: Int64, posting: Posting, at: Timestamp) {
     self.accountID = accountID
@@ -65,6 +69,8 @@ package struct OrderRow: Sendable {
   package var queuePurchaseID: Int64?
   package var acceptedAt: Timestamp
   package var state: OrderState
+  /// The code under which it was ordered: a rename changes that of `ledger.placed`.
+  package var orderedAs: Symbol
   /// What the fill model knows beside the fills, as it is shown.
   package var progress: OrderProgress?
 
@@ -73,6 +79,7 @@ package struct OrderRow: Sendable {
     self.commandID = commandID
     self.acceptedAt = acceptedAt
     self.state = state
+    orderedAs = ledger.placed.symbol
   }
 }
 

@@ -45,7 +45,7 @@ extension BrokerTable {
     name: "read_broker_orders",
     sql: """
       select
-        \(LedgerTable.orderColumns), command_id, queue_purchase_id, accepted_at, state,
+        \(LedgerTable.orderColumns), command_id, queue_purchase_id, accepted_at, state, symbol,
         coalesce((select max(sequence) from fill where order_id = id), 0),
         coalesce((select max(sequence) from order_event where order_id = id), 0)
       from paper_order
@@ -65,6 +65,7 @@ extension BrokerTable {
         ledger: ledger, commandID: command, acceptedAt: try row.timestamp(),
         state: try row.named(\OrderState.name))
       order.queuePurchaseID = purchase
+      order.orderedAs = try row.symbol()
       return (order, try row.int32(), try row.int32())
     }
   }

@@ -15,6 +15,7 @@ extension BrokerTable {
     try write(fills: step.fills)
     try write(places: step.places)
     try write(progress: step.progress)
+    for action in step.successions { try follow(action) }
     // They lock the outbox, for which alerts wait: nothing but the commit comes behind them.
     try write(events: step.events)
     try write(notices: step.notices)
@@ -55,7 +56,7 @@ extension BrokerTable {
     """
     id bigint, account_id bigint, command_id bigint, symbol text, quantity numeric, trigger text,
     state text, reason text?, changed_at moment
-    """, key: "id", updating: ["state", "reason", "changed_at"])
+    """, key: "id", updating: ["symbol", "state", "reason", "changed_at"])
 
   private func write(purchases: [Int64: PurchaseRow]) throws(AppStoreError) {
     try insert(Self.purchaseRows, purchases.values) { row in
@@ -76,11 +77,11 @@ extension BrokerTable {
     stop_price numeric?, worst_price numeric?, settles_same_day boolean, trading_day date,
     accepted_at moment, state text, filled numeric, turnover numeric, commission numeric,
     stamp_duty numeric, transfer_fee numeric, frozen numeric, commission_rate numeric,
-    commission_min numeric
+    commission_min numeric, code text?
     """, key: "id",
     updating: [
-      "trading_day", "state", "filled", "turnover", "commission", "stamp_duty", "transfer_fee",
-      "frozen",
+      "code", "trading_day", "state", "filled", "turnover", "commission", "stamp_duty",
+      "transfer_fee", "frozen",
     ])
 
   private func write(orders: [Int64: OrderRow]) throws(AppStoreError) {
@@ -89,12 +90,13 @@ extension BrokerTable {
       let (order, placed) = (row.ledger, row.ledger.placed)
       return [
         "\(order.id)", "\(placed.account)", row.commandID.text, row.queuePurchaseID.text,
-        "\(placed.symbol)", placed.side.name, placed.kind.name, placed.timeInForce.name,
+        "\(row.orderedAs)", placed.side.name, placed.kind.name, placed.timeInForce.name,
         "\(placed.quantity)", placed.limit.text, placed.stop.text, order.worstPrice.text,
         "\(order.settlesSameDay)", "\(order.terms.day)", "\(row.acceptedAt.microseconds)",
         row.state.name, "\(order.filled)", "\(order.turnover)", "\(order.paid.commission)",
         "\(order.paid.stampDuty)", "\(order.paid.transferFee)", "\(order.frozen)",
         "\(order.schedule.commissionRate)", "\(order.schedule.commissionMin)",
+        placed.symbol == row.orderedAs ? "" : "\(placed.symbol)",
       ]
     }
   }
@@ -104,7 +106,7 @@ extension BrokerTable {
     """
     account_id bigint, sequence bigint, kind text, at moment, trading_day date, command_id bigint?,
     order_id bigint?, corporate_action_id bigint?, refers_to bigint?, deposit_type text?,
-    description text
+    description text, cost numeric?
     """)
 
   private static let entryRows = RowInsertion(
@@ -124,7 +126,7 @@ extension BrokerTable {
           account, "\(posting.sequence)", posting.event.kind.rawValue, "\(row.at.microseconds)",
           "\(posting.tradingDay)", row.commandID.text,
           posting.event.orderID.text, row.corporateActionID.text, posting.event.refersTo.text,
-          posting.event.depositType?.rawValue ?? "", row.description,
+          posting.event.depositType?.rawValue ?? "", row.description, row.cost.text,
         ])
       for (line, entry) in posting.entries.enumerated() {
         entries.append(

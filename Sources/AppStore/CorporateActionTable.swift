@@ -2,11 +2,12 @@ import Market
 import PaperTrading
 import Postgres
 
-/// A dividend or a bonus of one symbol, as an operator posted it.
+/// What an operator posted of a symbol, a dividend or a bonus; or what became of it: a rename, a
+/// merger, a conversion.
 package struct CorporateAction: Sendable, Hashable {
   package var id: Int64
   package var symbol: Symbol
-  /// Who held the shares before that day gets it.
+  /// Who held the shares before that day gets it; from that day on the successor is traded.
   package var exDay: TradingDay
   package var terms: CorporateActionTerms
   package var postedAt: Timestamp
@@ -28,7 +29,11 @@ package struct CorporateAction: Sendable, Hashable {
 package struct CorporateActionPosting: Sendable, Hashable {
   package var accountID: Int64
   package var sequence: Int64
-  package var amount: ExactDecimal
+  package var cash: ExactDecimal
+  /// Of the symbol: fewer than none where they became others.
+  package var shares: ExactDecimal
+  /// Of the successor.
+  package var successors: ExactDecimal
 }
 
 /// Corporate actions. The broker books each once its ex-day has begun, and takes back what was
@@ -82,14 +87,19 @@ package struct CorporateActionTable: AppTable {
       set withdrawn_at = now()
       where id = $1::bigint
         and withdrawn_at is null
+        and successor is null
       """)
 
   /// Takes one back: it is not booked any more, and what was booked is reversed by the broker.
-  /// - Throws: `invalid` where there is none of the number, or it was taken back; `store`.
+  /// - Throws: `invalid` where there is none of the number, it was taken back, or it follows from a
+  ///   link of instruments; `store`.
   package func withdraw(_ id: Int64) throws(AppStoreError) {
     let rows = try write(Self.withdraw, with: [.int64(id)])
     if rows == 0 {
-      throw .invalid(field: "id", expected: "the number of an action that is not withdrawn")
+      throw .invalid(
+        field: "id",
+        expected: "the number of an action that is not withdrawn, and is of no link: those are "
+          + "taken back by candled instrument unlink")
     }
   }
 
@@ -104,7 +114,7 @@ package struct CorporateActionTable: AppTable {
           from posting p
           where p.corporate_action_id = a.id
             and not \(LedgerTable.reversal(of: "p"))),
-        array_to_string(a.failed_in, ' ')
+        array_to_string(a.failed_in, ' '), a.successor, a.cash
       from corporate_action a
       where not $1::boolean
         or a.failed_in <> '{}'
@@ -112,10 +122,12 @@ package struct CorporateActionTable: AppTable {
           when a.withdrawn_at is null then a.booked_on is null
           else a.booked_on is not null and a.reversed_on is null
         end
-      order by a.id
+      order by
+        case when $1::boolean and a.successor is not null then a.ex_day else '-infinity' end, a.id
       """)
 
-  /// In the order in which they were posted.
+  /// In the order in which they were posted; unfinished ones that have a successor come last, in
+  /// that of their days.
   /// - Parameter isUnfinished: only those of which something is left to do.
   package func all(isUnfinished: Bool = false) throws(AppStoreError) -> [CorporateAction] {
     return try read(Self.readAll, with: [.bool(isUnfinished)]) { (row) throws(StoreError) in
@@ -135,12 +147,16 @@ extension BrokerTable {
   private static let readPostings = Statement(
     name: "read_corporate_action_postings",
     sql: """
-      select p.account_id, p.sequence, sum(e.amount)
+      select
+        p.account_id, p.sequence,
+        coalesce(sum(e.amount) filter (where e.kind = 'available'), 0),
+        coalesce(sum(-e.amount) filter (where e.kind = 'market' and e.unit = a.symbol), 0),
+        coalesce(sum(-e.amount) filter (where e.kind = 'market' and e.unit = a.successor), 0)
       from posting p
+      join corporate_action a on a.id = p.corporate_action_id
       join entry e on e.account_id = p.account_id
         and e.posting_sequence = p.sequence
       where p.corporate_action_id = $1::bigint
-        and e.kind in ('available', 'sellable')
         and not \(LedgerTable.reversal(of: "p"))
       group by p.account_id, p.sequence
       order by p.account_id
@@ -152,7 +168,8 @@ extension BrokerTable {
   ) throws(AppStoreError) -> [CorporateActionPosting] {
     return try read(Self.readPostings, with: [.int64(id)]) { (row) throws(StoreError) in
       CorporateActionPosting(
-        accountID: try row.int64(), sequence: try row.int64(), amount: try row.numeric())
+        accountID: try row.int64(), sequence: try row.int64(), cash: try row.numeric(),
+        shares: try row.numeric(), successors: try row.numeric())
     }
   }
 
@@ -168,7 +185,8 @@ extension BrokerTable {
         and p.sequence = e.posting_sequence
       where b.unit = $1::text
         and b.kind = 'market'
-        and p.trading_day < $2::date
+        -- Whose code was renamed on that day, held the shares before it.
+        and p.trading_day - (p.cost is not null)::integer < $2::date
       group by b.account_id
       having sum(-e.amount) > 0
       """)
@@ -179,6 +197,37 @@ extension BrokerTable {
   ) throws(AppStoreError) -> [Int64: ExactDecimal] {
     let rows = try read(Self.readHolders, with: [.text(symbol.description), .day(day)]) {
       (row) throws(StoreError) in (try row.int64(), try row.numeric())
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
+  }
+}
+
+extension BrokerTable {
+  private static let readCosts = Statement(
+    name: "read_costs_of_holders",
+    sql: """
+      select b.account_id, f.quantity, f.bought, f.paid
+      from book b
+      cross join lateral (
+        \(HoldingTable.basis(account: "b.account_id", unit: "$1::text", day: "'infinity'::date"))
+      ) f
+      where b.unit = $1::text
+        and b.kind = 'market'
+        and b.balance < 0
+      """)
+
+  /// What accounts hold of a symbol, and what they paid for it.
+  package func costs(
+    of symbol: Symbol
+  ) throws(AppStoreError) -> [Int64: (held: ExactDecimal, cost: ExactDecimal)] {
+    let rows = try read(Self.readCosts, with: [.text(symbol.description)]) {
+      (row) throws(StoreError) in
+      let (account, held) = (try row.int64(), try row.numeric())
+      guard
+        let cost = try? HoldingRecord.cost(
+          of: held, bought: try row.numeric(), paid: try row.numeric())
+      else { throw row.malformed() }
+      return (account, (held: held, cost: cost))
     }
     return Dictionary(uniqueKeysWithValues: rows)
   }
@@ -198,6 +247,12 @@ extension PostgresRow {
     (action.bookedOn, action.reversedOn) = (try optionalDay(), try optionalDay())
     action.accounts = Int(try int64())
     action.failed = Set(try text().split(separator: " ").compactMap { Int64($0) })
+    guard let successor = try optionalText() else { return action }
+    guard let successor = Symbol(successor),
+      let terms = CorporateActionTerms(
+        kind, into: successor, perShare: perShare, cash: try optionalNumeric())
+    else { throw malformed() }
+    action.terms = terms
     return action
   }
 }

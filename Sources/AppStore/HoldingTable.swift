@@ -16,13 +16,26 @@ package struct HoldingRecord: Sendable, Hashable {
   package var gainedToday: ExactDecimal
   package var spentToday: ExactDecimal
   package var isActionBooked: Bool
+  /// It is traded no more under its code, and what became of it is not known, or not booked yet.
+  package var hasNoMarket = false
   package var triggers = PriceTriggers()
 
   private static let pricePlaces: UInt8 = 6
 
-  package var averagePrice: ExactDecimal? {
+  package var averagePrice: ExactDecimal? { Self.averagePrice(paid: paid, bought: bought) }
+
+  private static func averagePrice(paid: ExactDecimal, bought: ExactDecimal) -> ExactDecimal? {
     guard bought.isPositive else { return nil }
-    return (try? paid.divided(by: bought, scale: Self.pricePlaces))?.normalized
+    return (try? paid.divided(by: bought, scale: pricePlaces))?.normalized
+  }
+
+  /// What was paid for a part of what was bought, at the average price.
+  package static func cost(
+    of quantity: ExactDecimal, bought: ExactDecimal, paid: ExactDecimal
+  ) throws(ExactDecimalError) -> ExactDecimal {
+    if bought == quantity { return paid }
+    let average = averagePrice(paid: paid, bought: bought) ?? .zero
+    return try (average * quantity).rescaled(places: LedgerOrder.cashPlaces)
   }
 }
 
@@ -88,7 +101,7 @@ package struct HeldAccount: Sendable {
       HoldingRecord(
         symbol: symbol, quantity: quantity, bought: try row.numeric(), paid: try row.numeric(),
         gainedToday: try row.numeric(), spentToday: try row.numeric(),
-        isActionBooked: isActionBooked,
+        isActionBooked: isActionBooked, hasNoMarket: try row.bool(),
         triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric())))
   }
 }
@@ -111,13 +124,8 @@ package struct HoldingTable: AppTable {
     sql: """
       with held as materialized (
         select
-          b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in, (
-            select i.id
-            from candled.feed_instruments i
-            join candled.source s on s.code = i.source
-            where i.symbol = b.unit
-            order by s.priority, s.code
-            limit 1) as series
+          b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in, i.id as series,
+          i.delisted_at is not null as has_no_market
         from (
           select
             unit,
@@ -133,6 +141,9 @@ package struct HoldingTable: AppTable {
         left join lateral (
           \(opening(of: "b.unit"))
         ) o on true
+        left join lateral (
+          \(series(of: "b.unit"))
+        ) i on true
         where b.unit = 'cash'
           or b.frozen + b.sellable + b.today > 0
           or o.balance > 0
@@ -140,7 +151,8 @@ package struct HoldingTable: AppTable {
       priced as materialized (
         select
           h.*, coalesce(q.trading_day, n.trading_day, $3::date) as day,
-          coalesce(q.previous_close, n.close) as last, q.previous_close
+          coalesce(q.previous_close, n.close, w.last) as last,
+          coalesce(q.previous_close, w.last) as previous_close
         from held h
         left join candled.feed_quotes q on q.instrument_id = h.series
         left join lateral (
@@ -152,11 +164,26 @@ package struct HoldingTable: AppTable {
           order by opened_at desc
           limit 1
         ) n on true
+        -- Of the code before a rename, until there is a row of the new one.
+        left join lateral (
+          select coalesce(nullif(k.last, 0), k.previous_close) as last
+          from corporate_action a
+          cross join lateral (
+            \(series(of: "a.symbol"))
+          ) i
+          join candled.feed_quotes k on k.instrument_id = i.id
+          where coalesce(q.instrument_id::text, n.close::text) is null
+            and a.successor = h.unit
+            and a.kind = 'rename'
+            and a.withdrawn_at is null
+          order by a.ex_day desc
+          limit 1
+        ) w on true
       )
       select
         h.unit, h.available, h.frozen, h.sellable, h.today, h.world, h.opened_on, h.opened_with,
         h.paid_in, h.day, h.last, coalesce(h.previous_close, c.close), c.close, a.is_booked,
-        f.quantity, f.bought, f.paid, f.gained, f.spent - a.income, t.low, t.high
+        f.quantity, f.bought, f.paid, f.gained, f.spent - a.income, h.has_no_market, t.low, t.high
       from priced h
       left join lateral (
         select close
@@ -182,39 +209,62 @@ package struct HoldingTable: AppTable {
           and not \(LedgerTable.reversal(of: "b"))
       ) a
       cross join lateral (
-        select
-          sum(-e.amount) as quantity,
-          coalesce(sum(-e.amount) filter (where o.side is distinct from 'sell'), 0) as bought,
-          coalesce(sum(
-            case when p.kind = 'reversal' then -f.amount else f.amount end
-          ) filter (where o.side = 'buy'), 0) as paid,
-          coalesce(sum(-e.amount) filter (where p.trading_day >= h.day), 0) as gained,
-          coalesce(sum(
-            case when (p.kind = 'reversal') = (o.side = 'buy') then -f.amount else f.amount end
-          ) filter (where p.trading_day >= h.day and f.amount is not null), 0) as spent
-        from entry e
-        join posting p on p.account_id = e.account_id
-          and p.sequence = e.posting_sequence
-        left join paper_order o on o.id = p.order_id
-        left join fill f on f.account_id = e.account_id
-          and f.posting_sequence = coalesce(p.refers_to, p.sequence)
-        where h.unit <> 'cash'
-          and e.account_id = $1::bigint
-          and e.unit = h.unit
-          and e.kind = 'market'
-          and e.posting_sequence > (
-            select coalesce(max(posting_sequence), 0)
-            from entry
-            where account_id = $1::bigint
-              and unit = h.unit
-              and kind = 'market'
-              and balance_after = 0
-              and not \(LedgerTable.reversal(of: "entry", by: "posting_sequence")))
+        \(basis(account: "$1::bigint", unit: "h.unit", day: "h.day"))
       ) f
       left join holding_trigger t on t.account_id = $1::bigint
         and t.symbol = h.unit
       order by h.unit
       """)
+
+  /// In SQL, the series of a code that is meant where no source is named.
+  private static func series(of code: String) -> String {
+    """
+    select i.id, i.delisted_at
+    from candled.feed_instruments i
+    join candled.source s on s.code = i.source
+    where i.symbol = \(code)
+    order by s.priority, s.code
+    limit 1
+    """
+  }
+
+  /// In SQL, how an account came to what it holds of a unit, as `HoldingRecord` has it. What it has
+  /// of shares that became these is no gain of the day: their cost came with them.
+  static func basis(account: String, unit: String, day: String) -> String {
+    """
+    select
+      sum(-e.amount) as quantity,
+      coalesce(sum(-e.amount) filter (where o.side is distinct from 'sell'), 0) as bought,
+      coalesce(sum(
+        case when p.kind = 'reversal' then -f.amount else f.amount end
+      ) filter (where o.side = 'buy'), 0) - coalesce(sum(sign(e.amount) * m.cost), 0) as paid,
+      coalesce(sum(-e.amount) filter (
+        where p.trading_day >= \(day) and m.cost is null), 0) as gained,
+      coalesce(sum(
+        case when (p.kind = 'reversal') = (o.side = 'buy') then -f.amount else f.amount end
+      ) filter (where p.trading_day >= \(day) and f.amount is not null), 0) as spent
+    from entry e
+    join posting p on p.account_id = e.account_id
+      and p.sequence = e.posting_sequence
+    left join posting m on m.account_id = e.account_id
+      and m.sequence = coalesce(p.refers_to, p.sequence)
+    left join paper_order o on o.id = p.order_id
+    left join fill f on f.account_id = e.account_id
+      and f.posting_sequence = coalesce(p.refers_to, p.sequence)
+    where \(unit) <> 'cash'
+      and e.account_id = \(account)
+      and e.unit = \(unit)
+      and e.kind = 'market'
+      and e.posting_sequence > (
+        select coalesce(max(posting_sequence), 0)
+        from entry
+        where account_id = \(account)
+          and unit = \(unit)
+          and kind = 'market'
+          and balance_after = 0
+          and not \(LedgerTable.reversal(of: "entry", by: "posting_sequence")))
+    """
+  }
 
   /// What an account has, in one statement.
   /// - Parameters:

@@ -29,6 +29,9 @@ extension LedgerAudit {
     having max(sequence) <> count(*)
     """
 
+  /// Postings of shares that become others.
+  private static let successions = "'rename', 'merger', 'conversion'"
+
   private static let booked = """
     select account_id, unit, kind, b.balance, e.total
     from book b
@@ -85,16 +88,21 @@ extension LedgerAudit {
       select account_id, symbol, sum(quantity) as due
       from (
         select
-          f.account_id, o.symbol, case o.side when 'buy' then f.quantity else -f.quantity end
+          f.account_id, e.unit, case o.side when 'buy' then f.quantity else -f.quantity end
         from (\(standing)) f
         join paper_order o on o.id = f.order_id
+        -- The code of then: a rename changes that of an order.
+        join entry e on e.account_id = f.account_id
+          and e.posting_sequence = f.posting_sequence
+          and e.unit <> 'cash'
+          and e.kind = 'market'
         union all
-        select p.account_id, a.symbol, e.amount
+        select p.account_id, e.unit, e.amount
         from posting p
-        join corporate_action a on a.id = p.corporate_action_id
         join entry e on e.account_id = p.account_id
           and e.posting_sequence = p.sequence
-        where p.kind = 'bonus'
+        where p.kind in ('bonus', \(successions))
+          and e.unit <> 'cash'
           and e.kind <> 'market'
           and not \(LedgerTable.reversal(of: "p"))
       ) m (account_id, symbol, quantity)
@@ -114,7 +122,9 @@ extension LedgerAudit {
         ) as sold,
         coalesce(
           sum(e.amount) filter (
-            where p.kind = 'bonus' or p.kind = 'reversal' and p.order_id is null), 0
+            where p.kind = 'bonus'
+              or p.kind in (\(successions)) and e.amount > 0
+              or p.kind = 'reversal' and p.order_id is null), 0
         ) as added
       from posting p
       join entry e on e.account_id = p.account_id
@@ -122,7 +132,7 @@ extension LedgerAudit {
       left join paper_order o on o.id = p.order_id
       where e.unit <> 'cash'
         and e.kind <> 'market'
-        and p.kind in ('fill', 'reversal', 'bonus')
+        and p.kind in ('fill', 'reversal', 'bonus', \(successions))
         and o.settles_same_day is not true
       group by p.account_id, e.unit, p.trading_day
     ) m
@@ -162,7 +172,7 @@ extension LedgerAudit {
         from posting p
         join entry e on e.account_id = p.account_id
           and e.posting_sequence = p.sequence
-        where (p.kind in ('deposit', 'withdrawal', 'dividend')
+        where (p.kind in ('deposit', 'withdrawal', 'dividend', \(successions))
             or p.kind = 'reversal' and p.order_id is null)
           and e.unit = 'cash'
           and e.kind = 'available'

@@ -12,6 +12,7 @@ package struct HistoryPosting: Sendable {
   /// The text of the command that it executes.
   package var body: String?
   package var actionID: Int64?
+  package var cost: ExactDecimal?
   package var fill: HistoryFill?
   package var entries: [LedgerEntry] = []
 
@@ -30,6 +31,8 @@ package struct HistoryFill: Sendable {
 package struct HistoryOrder: Sendable {
   package var ledger: LedgerOrder
   package var state: OrderState
+  /// Under which code.
+  package var orderedAs: Symbol
   /// The text of its command; nil for an order of a queue purchase.
   package var body: String?
 }
@@ -53,6 +56,7 @@ package struct LedgerHistory: AppTable {
     sql: """
       select
         p.sequence, p.kind, p.trading_day, p.order_id, p.refers_to, c.body, p.corporate_action_id,
+        p.cost,
         f.evidence, f.quantity, f.price, f.amount, f.commission, f.stamp_duty, f.transfer_fee
       from posting p
       left join command c on c.id = p.command_id
@@ -101,7 +105,9 @@ package struct LedgerHistory: AppTable {
   private static let readOrders = Statement(
     name: "history_orders",
     sql: """
-      select \(LedgerTable.orderColumns), state, (select body from command where id = command_id)
+      select
+        \(LedgerTable.orderColumns), state, symbol,
+        (select body from command where id = command_id)
       from paper_order
       where account_id = $1::bigint
       order by id
@@ -111,7 +117,7 @@ package struct LedgerHistory: AppTable {
     try read(Self.readOrders, with: [.int64(account)]) { (row) throws(StoreError) in
       HistoryOrder(
         ledger: try row.ledgerOrder(), state: try row.named(\OrderState.name),
-        body: try row.optionalText())
+        orderedAs: try row.symbol(), body: try row.optionalText())
     }
   }
 }
@@ -121,7 +127,7 @@ extension PostgresRow {
     var posting = HistoryPosting(
       sequence: try int64(), kind: try text(), day: try day(), orderID: try optionalInt64(),
       refersTo: try optionalInt64(), body: try optionalText(),
-      actionID: try optionalInt64())
+      actionID: try optionalInt64(), cost: try optionalNumeric())
     guard let evidence = try optionalText() else { return posting }
     posting.fill = HistoryFill(
       evidence: evidence, quantity: try numeric(), price: try numeric(), amount: try numeric(),

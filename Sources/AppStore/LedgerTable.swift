@@ -118,9 +118,9 @@ package struct LedgerTable: AppTable {
   }
 
   static let orderColumns = """
-    id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
-    queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled, turnover,
-    commission, stamp_duty, transfer_fee, frozen,
+    id, account_id, coalesce(code, symbol), side, kind, time_in_force, quantity, limit_price,
+    stop_price, queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled,
+    turnover, commission, stamp_duty, transfer_fee, frozen,
     state in ('held', 'accepted', 'partially_filled', 'pending_cancel'), commission_rate,
     commission_min
     """

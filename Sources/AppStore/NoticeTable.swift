@@ -108,7 +108,7 @@ package struct NoticeTable: AppTable {
 
   // MARK: Writing
 
-  private static let lock = Statement(
+  static let lock = Statement(
     name: "lock_alert_cursor",
     sql: """
       select

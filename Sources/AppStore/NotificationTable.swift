@@ -23,7 +23,7 @@ package struct InboxItem: Sendable, Hashable {
   }
 }
 
-/// That an alert fired, or that this was withdrawn.
+/// That an alert fired, that this was withdrawn, or that it ended with its instrument.
 package struct AlertNotification: Sendable, Hashable {
   package var alertID: Int64
   package var subject: AlertSubject
@@ -34,6 +34,17 @@ package struct AlertNotification: Sendable, Hashable {
   package var day: TradingDay
   package var evidence: AlertEvidence
   package var position: FeedPosition
+
+  package enum Kind: String, Sendable, CaseIterable {
+    case fired, withdrawn, ended
+  }
+
+  package var kind: Kind {
+    switch evidence.basis {
+    case .merger, .conversion: .ended
+    default: withdraws == nil ? .fired : .withdrawn
+    }
+  }
 }
 
 /// Notifications: of one user, and of all for those who pass them on.

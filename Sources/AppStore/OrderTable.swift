@@ -33,8 +33,8 @@ package struct OrderTable: AppTable {
           \(page)
         )
         select
-          o.id, o.account_id, o.symbol, o.side, o.kind, o.time_in_force, o.quantity,
-          o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
+          o.id, o.account_id, coalesce(o.code, o.symbol), o.side, o.kind, o.time_in_force,
+          o.quantity, o.limit_price, o.stop_price, o.queue_purchase_id, o.state,
           coalesce(c.idempotency_key, 'queue-purchase-' || o.queue_purchase_id), o.trading_day,
           o.accepted_at, coalesce(e.at, o.accepted_at), o.filled, f.quantity, f.amount, f.turnover,
           f.fees, f.at, f.possible, f.evidence, r.body,
@@ -120,7 +120,7 @@ package struct OrderTable: AppTable {
     where o.account_id in \(ofUser)
       and o.account_id = $2::bigint
       and ($3::text[] is null or o.state = any ($3::text[]))
-      and ($4::text[] is null or o.symbol = any ($4::text[]))
+      and ($4::text[] is null or coalesce(o.code, o.symbol) = any ($4::text[]))
       and ($5::text is null or o.side = $5::text)
       and ($6::timestamptz is null or o.accepted_at > $6::timestamptz)
       and ($7::timestamptz is null or o.accepted_at < $7::timestamptz)

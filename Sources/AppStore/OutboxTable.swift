@@ -154,7 +154,7 @@ package struct OutboxTable: AppTable {
           select coalesce(sum(balance), 0)
           from book
           where account_id = o.account_id
-            and unit = o.symbol
+            and unit = coalesce(o.code, o.symbol)
             and kind in ('sellable', 'today', 'frozen'))
       from outbox b
       join order_event e on e.order_id = b.refers_to

@@ -28,11 +28,11 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 11 then
+  if found > 12 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 11', found);
-  elsif found < 11 then
+      message = format('the database has candled_app schema version %s, newer than 12', found);
+  elsif found < 12 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = format(
@@ -317,15 +317,32 @@ create table if not exists corporate_action (
   booked_on date,
   reversed_on date,
   failed_in bigint[] not null default '{}',
-  constraint corporate_action_kind_is_known check (kind in ('dividend', 'bonus')),
+  successor text,
+  cash numeric,
+  constraint corporate_action_kind_is_known check (
+    kind in ('dividend', 'bonus', 'rename', 'merger', 'conversion')),
   constraint corporate_action_is_some check (
-    per_share > case kind when 'dividend' then 0 else -1 end and per_share <> 0)
+    per_share > case kind when 'bonus' then -1 else 0 end and per_share <> 0),
+  constraint corporate_action_has_successor check (
+    (successor is not null) = (kind in ('rename', 'merger', 'conversion'))
+      and successor <> symbol),
+  constraint corporate_action_cash_is_beside check (
+    cash is null or cash > 0 and successor is not null)
 );
 create index if not exists corporate_action_symbol on corporate_action (symbol, ex_day);
-comment on table corporate_action is 'What an operator posted: cash and shares per share held.';
-comment on column corporate_action.kind is 'dividend: cash; bonus: shares, splits included.';
+comment on table corporate_action is
+  'What an operator posted, cash and shares per share held; and the links of instruments: what '
+  'became of shares whose code ended.';
+comment on column corporate_action.symbol is 'The code until the ex-day.';
+comment on column corporate_action.kind is
+  'dividend: cash; bonus: shares, splits included; rename: another code of the same share; merger: '
+  'shares of another company; conversion: shares in another currency.';
 comment on column corporate_action.per_share is
-  'Cash, or shares added: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
+  'Cash, or shares added: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one. Of the '
+  'successor: shares of it for one.';
+comment on column corporate_action.successor is
+  'The code from the ex-day on, of those that the broker takes from candled''s links.';
+comment on column corporate_action.cash is 'Paid for one share beside those of the successor.';
 comment on column corporate_action.withdrawn_at is
   'When an operator took it back: what is booked of it is reversed.';
 comment on column corporate_action.booked_on is
@@ -396,6 +413,7 @@ create table if not exists paper_order (
   frozen numeric not null default 0,
   commission_rate numeric not null default 0.00025,
   commission_min numeric not null default 5.00,
+  code text,
   constraint paper_order_has_one_cause check (num_nulls(command_id, queue_purchase_id) = 1),
   constraint paper_order_side_is_known check (side in ('buy', 'sell')),
   constraint paper_order_kind_is_known check (
@@ -427,6 +445,8 @@ create index if not exists paper_order_day on paper_order (trading_day);
 create index if not exists paper_order_purchase on paper_order (queue_purchase_id)
 where queue_purchase_id is not null;
 comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
+comment on column paper_order.code is
+  'Under which it goes on since its instrument was renamed; null: under symbol, as it was ordered.';
 comment on column paper_order.worst_price is
   'By which cash is frozen: the limit, or what protects an order without one. Null: any.';
 comment on column paper_order.trading_day is
@@ -460,12 +480,13 @@ create table if not exists posting (
   refers_to bigint,
   deposit_type text,
   description text not null default '',
+  cost numeric,
   primary key (account_id, sequence),
   constraint posting_is_from_one check (sequence > 0),
   constraint posting_kind_is_known check (
     kind in (
       'deposit', 'withdrawal', 'acceptance', 'fill', 'end', 'settlement', 'dividend', 'bonus',
-      'reversal')),
+      'rename', 'merger', 'conversion', 'reversal')),
   constraint posting_deposit_has_type check ((kind = 'deposit') = (deposit_type is not null)),
   constraint posting_deposit_type_is_known check (deposit_type in ('ApplePay', 'LinePay', 'Bank')),
   constraint posting_description_is_short check (char_length(description) <= 256),
@@ -474,7 +495,10 @@ create table if not exists posting (
   constraint posting_order_is_named check (
     kind not in ('acceptance', 'fill', 'end') or order_id is not null),
   constraint posting_action_is_named check (
-    (kind in ('dividend', 'bonus')) = (corporate_action_id is not null)),
+    (kind in ('dividend', 'bonus', 'rename', 'merger', 'conversion'))
+      = (corporate_action_id is not null)),
+  constraint posting_cost_moves check (
+    (kind in ('rename', 'merger', 'conversion')) = (cost is not null) and cost >= 0),
   constraint posting_reversal_refers check ((kind = 'reversal') = (refers_to is not null)),
   constraint posting_is_reversed_once unique (account_id, refers_to),
   constraint posting_refers_back check (refers_to < sequence),
@@ -491,7 +515,9 @@ create index if not exists posting_of_order on posting (order_id) where order_id
 comment on table posting is 'What changed balances. Rows only come.';
 comment on column posting.sequence is 'Of the account''s postings, from 1 without a gap.';
 comment on column posting.refers_to is
-  'The fill that a reversal takes back; without an order, the dividend or bonus.';
+  'The fill that a reversal takes back; without an order, what a corporate action gave.';
+comment on column posting.cost is
+  'Of shares that become others: what was paid for them, and is now for the others.';
 
 create table if not exists entry (
   account_id bigint not null,
@@ -664,7 +690,7 @@ select
   end as kind,
   p.deposit_type,
   p.description,
-  coalesce(o.symbol, a.symbol) as symbol,
+  coalesce(o.code, o.symbol, a.symbol) as symbol,
   f.quantity,
   f.price,
   (
@@ -684,10 +710,11 @@ left join posting r on r.account_id = p.account_id
 left join corporate_action a on a.id = coalesce(p.corporate_action_id, r.corporate_action_id)
 left join fill f on f.account_id = p.account_id
   and f.posting_sequence = coalesce(p.refers_to, p.sequence)
-where p.kind not in ('acceptance', 'end', 'settlement');
+where p.kind not in ('acceptance', 'end', 'settlement', 'rename')
+  and r.kind is distinct from 'rename';
 comment on view transaction_log is
-  'deposit, withdrawal, Buy-Order, Sell-Order, Auto-Buy, dividend, bonus, reversal; amount is '
-  'signed as the account''s cash changed.';
+  'deposit, withdrawal, Buy-Order, Sell-Order, Auto-Buy, dividend, bonus, merger, conversion, '
+  'reversal; amount is signed as the account''s cash changed.';
 
 -- What keeps the ledger true, whoever writes. Balances are the owner's to change: the gateway has
 -- no right to.
@@ -1035,13 +1062,14 @@ create table if not exists alert (
       = (condition in ('limitUpTouched', 'limitUpOpened', 'gap', 'sourceStale'))),
   constraint alert_is_about_a_series check ((symbol is null) = (condition = 'sourceStale')),
   constraint alert_repeats_is_known check (repeats in ('once', 'daily')),
-  constraint alert_state_is_known check (state in ('armed', 'fired', 'deleted'))
+  constraint alert_state_is_known check (state in ('armed', 'fired', 'ended', 'deleted'))
 );
 create index if not exists alert_user on alert (user_id) where state <> 'deleted';
 create index if not exists alert_armed on alert (id) where state = 'armed';
 comment on table alert is 'What users wait for. A deleted one stays: its notifications name it.';
 comment on column alert.symbol is 'Canonical spelling: sh600519; null: it is about a source.';
 comment on column alert.source is 'Of the series, or the source itself, by name.';
+comment on column alert.state is 'ended: its instrument became another one, and it fires no more.';
 comment on column alert.revision is
   'Each edit adds one, and so does arming it again after a notice was withdrawn.';
 comment on column alert.armed_at is 'What the daemon''s clock showed: minutes since then count.';
@@ -1085,9 +1113,11 @@ create table if not exists notification (
   constraint notification_period_is_known check (
     period ~ '^(once|[0-9]{4}-[0-9]{2}-[0-9]{2})$'),
   constraint notification_basis_is_known check (
-    basis in ('last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction')),
+    basis in (
+      'last', 'high', 'low', 'minute', 'volume', 'gap', 'stall', 'correction', 'merger',
+      'conversion')),
   constraint notification_kind_is_known check (
-    kind in ('fired', 'withdrawn', 'order', 'purchase')),
+    kind in ('fired', 'withdrawn', 'ended', 'order', 'purchase')),
   constraint notification_refers_if_withdrawn check (
     (refers_to is not null) = (kind = 'withdrawn')),
   constraint notification_event_is_known check (
@@ -1096,7 +1126,7 @@ create table if not exists notification (
       'queue_empty')),
   constraint notification_is_of_its_kind check (
     case
-      when kind in ('fired', 'withdrawn') then
+      when kind in ('fired', 'withdrawn', 'ended') then
         num_nulls(
           alert_id, revision, period, source, condition, basis, feed_epoch, feed_seq) = 0
         and num_nonnulls(account_id, event) = 0
@@ -1113,10 +1143,11 @@ comment on table notification is
   'The inbox: what alerts fired, and withdrew since; what became of orders and of queue purchases. '
   'Rows only come; the user reads and hides them.';
 comment on column notification.kind is
-  'Of an alert: fired, withdrawn. Of a paper account: order, purchase.';
+  'Of an alert: fired, withdrawn, ended. Of a paper account: order, purchase.';
 comment on column notification.period is 'once, or the trading day: no two firings share it.';
 comment on column notification.refers_to is 'Of a withdrawn one: the firing that was false.';
-comment on column notification.basis is 'What of the row met the condition.';
+comment on column notification.basis is
+  'What of the row met the condition; of an ended one what became of the instrument.';
 comment on column notification.value is 'The price, or the volume, that met it.';
 comment on column notification.feed_seq is 'The change that showed it; of a past day the newest.';
 comment on column notification.observed_at is 'What the daemon''s clock showed.';
@@ -1526,11 +1557,11 @@ end
 $grants$;
 
 delete from schema_version
-where version < 11;
+where version < 12;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  11,
+  12,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

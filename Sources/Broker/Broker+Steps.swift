@@ -114,8 +114,14 @@ extension Broker {
   private func bookActions(
     on next: inout BrokerState, over session: Session
   ) throws(AppStoreError) {
-    for action in try unfinishedActions(session) where next.isDue(action) {
-      if action.withdrawnAt == nil {
+    let (actions, areAll) = next.due(of: try unfinishedActions(session))
+    for action in actions {
+      if action.withdrawnAt == nil, action.terms.successor != nil {
+        var holders = try session.table.costs(of: action.symbol)
+        if action.bookedOn != nil { holders = holders.filter { action.failed.contains($0.key) } }
+        try next.addAccounts(Set(holders.keys), from: session.table)
+        next.succeed(action, of: holders)
+      } else if action.withdrawnAt == nil {
         var holders = try session.table.holders(of: action.symbol, before: action.exDay)
         if action.bookedOn != nil { holders = holders.filter { action.failed.contains($0.key) } }
         try next.addAccounts(Set(holders.keys), from: session.table)
@@ -127,7 +133,7 @@ extension Broker {
         next.reverse(action, of: postings)
       }
     }
-    next.rules.triesFailedActions = false
+    if areAll { next.rules.triesFailedActions = false }
   }
 
   private func newestRows(

@@ -38,6 +38,8 @@ package final class Broker {
   private(set) var clock: ServerClock
   /// Since when the process's own feed lacks what the database has; nil: it lacks nothing.
   private(set) var behindSince: Int64?
+  /// When the links of instruments were taken last; nil: not since this broker began.
+  private var linksTakenAt: Int64?
   /// When no command waited; nil: not since this broker began.
   private var drainedAt: Int64?
   /// The trading days, those included that the daemon has learnt.
@@ -49,6 +51,8 @@ package final class Broker {
   private static let commandsMax = 256
   /// A feed that is behind for longer is not waited for.
   private static let behindMicrosecondsMax: Int64 = 1_000_000
+  /// A link is known days before it matters, or too late for the day's first row.
+  private static let linksMicroseconds: Int64 = 60_000_000
 
   convenience package init(_ options: BrokerOptions, log: Logger) {
     self.init(options, clock: ServerClock(), log: log)
@@ -101,7 +105,7 @@ package final class Broker {
   /// Ends the session, and the lead with it; nothing is known any more.
   package func drop() {
     session = nil
-    (state, watched, behindSince) = (nil, [], nil)
+    (state, watched, behindSince, linksTakenAt) = (nil, [], nil, nil)
     options.mailbox?.want(false)
     booksActions = true
     figures = BrokerFigures()
@@ -124,6 +128,10 @@ package final class Broker {
       unfinished = nil
       try beat()
       try readClock(session)
+      if areLinksOld, booksActions {
+        try session.table.takeLinks()
+        linksTakenAt = counter
+      }
       guard try load(session) else { return false }
       let readAt = counter
       let commands = try waiting(session)
@@ -136,7 +144,8 @@ package final class Broker {
       if commands.count < Self.commandsMax { drainedAt = readAt }
       figures.quoteSequence = watched.isEmpty ? nil : state?.feed.sequence
       let isNew = try follow()
-      return isNew || commands.count == Self.commandsMax
+      let isActionLeft = try isActionDue(session)
+      return isNew || isActionLeft || commands.count == Self.commandsMax
     } catch {
       // Whether the step was stored may not be known, so nothing else is.
       state = nil
@@ -146,7 +155,9 @@ package final class Broker {
 
   /// What time alone brings.
   package func tick() throws(AppStoreError) {
-    guard let session, state != nil, behindSince == nil else {
+    guard let session, state != nil, behindSince == nil, !areLinksOld,
+      try !isActionDue(session)
+    else {
       _ = try look()
       return
     }
@@ -199,6 +210,10 @@ package final class Broker {
 
   private var milliseconds: Int64 { counter / 1_000 }
 
+  private var areLinksOld: Bool {
+    linksTakenAt.map { counter - $0 >= Self.linksMicroseconds } ?? true
+  }
+
   private func readClock(_ session: Session) throws(AppStoreError) {
     let asked = counter
     if let time = options.clock?() {
@@ -241,6 +256,7 @@ package final class Broker {
       from: session.table, at: now, calendar: calendar, schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
     state?.rules.sameDayFunds = options.sameDayFunds
+    for action in try session.table.renames() { state?.rules.follow(action) }
     watched = state?.watched ?? []
     return true
   }

@@ -136,6 +136,16 @@ extension BrokerState {
       return addEvent(order.lapsed == .cancelled ? .cancelled : .expired, of: placed.id)
     }
     ledgers[placed.account] = ledger
+    record(accepted, as: state, event: nil)
+    enter(
+      placed, in: state, rest: rest,
+      acceptance: Acceptance(entersAt: entry, worstPrice: accepted.order.worstPrice))
+  }
+
+  /// Puts what is left of an order into the market of the day.
+  mutating func enter(
+    _ placed: Order, in state: OrderState, rest: ExactDecimal, acceptance: Acceptance
+  ) {
     let isReached = placed.kind.isStop && state != .held
     let isLimit = isReached && placed.kind == .stopLimit
     let sent = Order(
@@ -143,11 +153,8 @@ extension BrokerState {
       kind: isLimit ? .limit : placed.kind, timeInForce: placed.timeInForce,
       quantity: placed.quantity, limit: placed.limit, stop: isLimit ? nil : placed.stop,
       origin: placed.origin)
-    record(accepted, as: state, event: nil)
     enter(
       RestingOrder(
-        sent, quantity: rest,
-        acceptance: Acceptance(entersAt: entry, worstPrice: accepted.order.worstPrice), on: day,
-        band: nil, isReleased: isReached))
+        sent, quantity: rest, acceptance: acceptance, on: day, band: nil, isReleased: isReached))
   }
 }

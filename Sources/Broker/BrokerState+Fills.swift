@@ -80,12 +80,12 @@ extension BrokerState {
   }
 
   /// Takes an order out of the market and ends it at once, pending fills or not.
-  mutating func withdraw(_ id: Int64, as state: OrderState) {
+  mutating func withdraw(_ id: Int64, as state: OrderState, reason: String? = nil) {
     guard let order = orders[id]?.placed else { return }
     if instruments[order.symbol]?.isActive(order) == true {
       takeOut(order)
     }
-    finish(id, as: state)
+    finish(id, as: state, reason: reason)
   }
 
   /// Frees what an order has frozen, if it has not ended.

@@ -44,6 +44,16 @@ struct BrokerState: Sendable {
     /// An operator's list, beside ours: what is bought of them may be sold on the same day.
     var sameDayFunds: Set<Symbol> = []
 
+    /// A fund under another code is sold as before.
+    mutating func follow(_ rename: CorporateAction) {
+      guard let successor = rename.terms.successor else { return }
+      let isListed = Instrument.classify(rename.symbol).map {
+        RuleBook.current.sellsSameDay($0, on: rename.exDay)
+      }
+      if isListed == true || sameDayFunds.contains(rename.symbol) {
+        sameDayFunds.insert(successor)
+      }
+    }
   }
 
   struct Clock: Sendable {
@@ -114,9 +124,10 @@ struct PaperOrder: Sendable {
 extension BrokerState {
   mutating func post(
     _ posting: Posting, of account: Int64, at: Timestamp? = nil, command: Int64? = nil,
-    action: Int64? = nil, description: String = ""
+    action: Int64? = nil, description: String = "", cost: ExactDecimal? = nil
   ) {
     var row = PostingRow(accountID: account, posting: posting, at: at ?? now)
+    row.cost = cost
     (row.commandID, row.corporateActionID, row.description) = (command, action, description)
     step.postings.append(row)
   }

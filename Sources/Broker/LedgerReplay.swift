@@ -60,14 +60,28 @@ private struct AccountReplay {
   /// Orders whose newest fill was their last: they stay so, taken back or not.
   private var whole: Set<Int64> = []
   private var fills: [Int64: Posting] = [:]
-  /// What was added to holdings, or taken, on which day.
-  private var moved: [Symbol: [(day: TradingDay, shares: ExactDecimal)]] = [:]
+  private var moves = HoldingMoves()
   /// What corporate actions gave and was not taken back, by posting.
-  private var given: [Int64: (action: CorporateAction, amount: ExactDecimal)] = [:]
+  private var given: [Int64: Gift] = [:]
+  /// Of codes that this account's orders may still have.
+  private var renames: [CorporateAction]
+
+  private enum Gift {
+    case amount(ExactDecimal, of: CorporateAction)
+    case succession(Succession, of: CorporateAction)
+
+    var action: CorporateAction {
+      switch self {
+      case .amount(_, let action), .succession(_, let action): action
+      }
+    }
+  }
 
   init(account: Int64, posted: [Int64: CorporateAction]) {
     self.account = account
     self.posted = posted
+    renames = posted.values.filter { $0.terms.kind == .rename && $0.bookedOn != nil }
+      .sorted { ($0.exDay, $0.id) < ($1.exDay, $1.id) }
   }
 
   private mutating func differ(_ sentence: String) {
@@ -85,7 +99,7 @@ private struct AccountReplay {
       return
     }
     let same = OrderRequest(
-      symbol: placed.symbol, side: placed.side, kind: placed.kind,
+      symbol: order.orderedAs, side: placed.side, kind: placed.kind,
       timeInForce: placed.timeInForce, quantity: placed.quantity, limit: placed.limit,
       stop: placed.stop)
     if CommandRequest.order(same).text != CommandRequest.order(asked).text {
@@ -101,13 +115,14 @@ private struct AccountReplay {
       {
         differ("posting \(posting.sequence): what was bought before was not settled")
       }
+      follow(renames.filter { $0.bookedOn.map { $0 <= posting.day } ?? false }, on: &ledger)
       let derived = try derive(posting, on: &ledger)
       if let derived, derived.sequence != posting.sequence || derived.entries != posting.entries {
         differ("posting \(posting.sequence) (\(posting.kind)) has other entries than follow")
       }
-      for entry in derived?.entries ?? [] where entry.book.kind == .market {
-        guard case .shares(let symbol) = entry.book.unit else { continue }
-        moved[symbol, default: []].append((posting.day, entry.amount))
+      if let derived {
+        let isSale = posting.orderID.flatMap { stored[$0] }?.ledger.placed.side == .sell
+        moves.add(derived.entries, of: posting, isSale: isSale)
       }
     } catch {
       differ("posting \(posting.sequence) (\(posting.kind)) cannot follow: \(error)")
@@ -128,11 +143,10 @@ private struct AccountReplay {
     case ("fill", _): return try fill(posting, on: &ledger)
     case ("end", _): return note(try ledger.end(posting.orderID ?? 0))
     case ("reversal", _) where posting.isActionReversal:
-      guard let (action, amount) = given.removeValue(forKey: posting.refersTo ?? 0),
-        action.withdrawnAt != nil
+      guard let gift = given.removeValue(forKey: posting.refersTo ?? 0),
+        gift.action.withdrawnAt != nil
       else { break }
-      return try ledger.reverse(
-        action.terms.kind, amount: amount, of: action.symbol, posting: posting.refersTo ?? 0)
+      return try reverse(gift, of: posting.refersTo ?? 0, on: &ledger)
     case ("reversal", _):
       guard let fill = fills[posting.refersTo ?? 0] else { break }
       let order = orders[posting.orderID ?? 0]
@@ -142,23 +156,79 @@ private struct AccountReplay {
         action.terms.kind.rawValue == posting.kind, action.exDay <= posting.day,
         let amount = due(of: action)
       else { break }
-      given[posting.sequence] = (action, amount)
+      given[posting.sequence] = .amount(amount, of: action)
       return try ledger.book(action.terms.kind, amount: amount, of: action.symbol)
+    case ("rename", _), ("merger", _), ("conversion", _):
+      if let succeeded = try succeed(posting, on: &ledger) { return succeeded }
     default: break
     }
     differ("posting \(posting.sequence) (\(posting.kind)) has no cause")
     return nil
   }
 
+  private func reverse(
+    _ gift: Gift, of sequence: Int64, on ledger: inout AccountLedger
+  ) throws(LedgerRefusal) -> Posting {
+    switch gift {
+    case .amount(let amount, let action):
+      try ledger.reverse(
+        action.terms.kind, amount: amount, of: action.symbol, posting: sequence)
+    case .succession(let succession, let action):
+      try ledger.reverse(succession, from: action.symbol, posting: sequence)
+    }
+  }
+
+  /// - Returns: nil where no action says so.
+  private mutating func succeed(
+    _ posting: HistoryPosting, on ledger: inout AccountLedger
+  ) throws(LedgerRefusal) -> Posting? {
+    guard let action = posting.actionID.flatMap({ posted[$0] }),
+      action.terms.kind.rawValue == posting.kind, action.exDay <= posting.day,
+      let held = try? ledger.held(of: action.symbol),
+      let succession = action.terms.succession(of: held)
+    else { return nil }
+    if posting.cost == nil || posting.cost != (try? moves.cost(of: action.symbol)) {
+      differ("posting \(posting.sequence) moves another cost than was paid")
+    }
+    given[posting.sequence] = .succession(succession, of: action)
+    if let cost = posting.cost { moves.pay(cost, by: posting.sequence) }
+    let succeeded = try ledger.succeed(
+      action.terms.kind, by: succession, from: action.symbol)
+    follow(renames.filter { $0.id == action.id }, on: &ledger)
+    return succeeded
+  }
+
+  /// Orders go on under the new code, once what is held does.
+  private mutating func follow(_ actions: [CorporateAction], on ledger: inout AccountLedger) {
+    for action in actions {
+      guard let successor = action.terms.successor,
+        (try? ledger.held(of: action.symbol))?.isZero == true
+      else { continue }
+      for (id, order) in ledger.openOrders where order.placed.symbol == action.symbol {
+        orders[id] = ledger.rename(order: id, to: successor)
+      }
+      renames.removeAll { $0.id == action.id }
+    }
+  }
+
   /// What an action gives for what was held when its ex-day began; nil: nothing.
   private func due(of action: CorporateAction) -> ExactDecimal? {
-    var held = ExactDecimal.zero
-    for move in moved[action.symbol] ?? [] where move.day < action.exDay {
-      // Shares come out of the market's book, which falls by them.
-      guard let next = try? held - move.shares else { return nil }
-      held = next
+    (try? moves.held(of: action.symbol, before: action.exDay)).flatMap {
+      action.terms.amount(for: $0)
     }
-    return action.terms.amount(for: held)
+  }
+
+  /// Whether an action that was booked is missing here.
+  private func lacks(_ action: CorporateAction) -> Bool {
+    guard let successor = action.terms.successor, let bookedOn = action.bookedOn else {
+      return due(of: action) != nil
+    }
+    let isTraded =
+      action.terms.kind == .rename || Instrument.classify(successor)?.isTradedOnPaper == true
+    guard isTraded, let before = try? moves.held(of: action.symbol, before: bookedOn),
+      let now = try? ledger?.held(of: action.symbol)
+    else { return false }
+    return before.isPositive && now.isPositive
   }
 
   /// - Parameter booked: actions that were booked, or taken back, before the account was read.
@@ -169,9 +239,7 @@ private struct AccountReplay {
         if here.contains(action.id) {
           differ("corporate action \(action.id) is not taken back here")
         }
-      } else if !here.contains(action.id), posted[action.id]?.withdrawnAt == nil,
-        due(of: action) != nil
-      {
+      } else if !here.contains(action.id), posted[action.id]?.withdrawnAt == nil, lacks(action) {
         differ("corporate action \(action.id) is booked, but not here")
       }
     }
@@ -186,10 +254,11 @@ private struct AccountReplay {
     _ posting: HistoryPosting, on ledger: inout AccountLedger
   ) throws(LedgerRefusal) -> Posting? {
     let id = posting.orderID ?? 0
-    guard var first = stored[id]?.ledger else {
+    guard let order = stored[id] else {
       differ("posting \(posting.sequence): there is no order \(id)")
       return nil
     }
+    var first = order.ledger.renamed(to: order.orderedAs)
     first.filled = .zero
     return note(try ledger.accept((orders[id] ?? first).renewed(on: posting.day)))
   }
@@ -217,12 +286,17 @@ private struct AccountReplay {
       differ("posting \(posting.sequence) has another amount or other fees than follow")
     }
     fills[posting.sequence] = booked.posting
+    if booked.order.isBuy { moves.pay(booked.amount, by: posting.sequence) }
     if !booked.order.isOpen { whole.insert(id) }
     return note(booked)
   }
 
   /// Balances are compared by the audit, with their entries.
   mutating func compareOrders() {
+    if var ledger {
+      follow(renames, on: &ledger)
+      self.ledger = ledger
+    }
     for (id, row) in stored.sorted(by: { $0.key < $1.key }) {
       guard let derived = orders[id] else {
         differ("order \(id) was never accepted")
@@ -234,6 +308,7 @@ private struct AccountReplay {
           derived.filled, derived.turnover, derived.frozen
         )
         && kept.paid == derived.paid && kept.isOpen == derived.isOpen
+        && kept.placed.symbol == derived.placed.symbol
       if !isSame { differ("order \(id) stands otherwise than its postings say") }
       if (row.state == .filled) != whole.contains(id) {
         differ("order \(id) is \(row.state.name), and its fills are not")

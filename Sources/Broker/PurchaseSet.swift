@@ -38,6 +38,11 @@ struct PurchaseSet: Sendable {
   /// In the order of their arming.
   func open(of account: Int64) -> [Int64] { (openOfAccount[account] ?? []).sorted() }
 
+  /// Those of an instrument, in the order of their arming.
+  func open(of symbol: Symbol) -> [PurchaseRow] {
+    rows.values.filter { $0.purchase.symbol == symbol }.sorted { $0.purchase.id < $1.purchase.id }
+  }
+
   func armedCount(of account: Int64) -> Int {
     (openOfAccount[account] ?? []).count { rows[$0]?.state == .armed }
   }

@@ -1,12 +1,12 @@
 import Market
 
-/// An order on paper, as it was placed. It never changes: an exchange without amendments has
-/// cancellations and new orders, and so has this.
+/// An order on paper, as it was placed. It never changes but for its instrument's code: an exchange
+/// without amendments has cancellations and new orders, and so has this.
 package struct Order: Sendable, Hashable {
   /// Ascending in the order of acceptance, over all accounts.
   package let id: Int64
   package let account: Int64
-  package let symbol: Symbol
+  package private(set) var symbol: Symbol
   package let side: Side
   package let kind: OrderKind
   package let timeInForce: TimeInForce
@@ -39,6 +39,12 @@ package struct Order: Sendable, Hashable {
     self.limit = limit
     self.stop = stop
     self.origin = origin
+  }
+
+  package func renamed(to symbol: Symbol) -> Order {
+    var order = self
+    order.symbol = symbol
+    return order
   }
 }
 

@@ -22,7 +22,7 @@ package struct QueuePurchase: Sendable, Hashable {
 
   package let id: Int64
   package let account: Int64
-  package let symbol: Symbol
+  package private(set) var symbol: Symbol
   package let quantity: ExactDecimal
   package let terms: PurchaseTerms
 
@@ -34,6 +34,12 @@ package struct QueuePurchase: Sendable, Hashable {
     self.symbol = symbol
     self.quantity = quantity
     self.terms = terms
+  }
+
+  package func renamed(to symbol: Symbol) -> QueuePurchase {
+    var purchase = self
+    purchase.symbol = symbol
+    return purchase
   }
 
   /// Whether the row shows what it waits for, by what the watch has just seen.

@@ -101,7 +101,8 @@ struct CorporateActionCommand: ParsableCommand {
       abstract: "List all corporate actions, and which are booked.",
       discussion: Help.discussion(
         """
-        In the order in which they were posted. accounts: that have it now; open: in which it, or \
+        In the order in which they were posted. Those with a successor follow from links of \
+        instruments: rename, merger, conversion. accounts: that have it now; open: in which it, or \
         its reversal, could not be booked so far.
         """,
         examples: [
@@ -117,7 +118,7 @@ struct CorporateActionCommand: ParsableCommand {
     func run() throws {
       let columns = [
         "id", "symbol", "ex_day", "kind", "per_share", "posted", "booked", "withdrawn", "reversed",
-        "accounts", "open",
+        "accounts", "open", "successor", "cash",
       ]
       try StandardOutput.write(
         ResultWriter.text(
@@ -131,6 +132,8 @@ struct CorporateActionCommand: ParsableCommand {
               action.withdrawnAt.map { .text($0.description) } ?? .null,
               action.reversedOn.map { .text($0.description) } ?? .null,
               .text(String(action.accounts)), .text(String(action.failed.count)),
+              action.terms.successor.map { .text($0.description) } ?? .null,
+              action.terms.cash.map { .text($0.description) } ?? .null,
             ]
           }))
     }

@@ -30,9 +30,8 @@ struct ValuedHolding: Sendable {
     today = books[Book(unit, .today)] ?? .zero
     frozen = books[Book(unit, .frozen)] ?? .zero
     let average = record.averagePrice ?? .zero
-    cost =
-      record.bought == record.quantity
-      ? record.paid : try (average * record.quantity).rescaled(places: Self.cashPlaces)
+    cost = try HoldingRecord.cost(
+      of: record.quantity, bought: record.bought, paid: record.paid)
     let last = price.last ?? average
     value = try (last * record.quantity).rescaled(places: Self.cashPlaces)
     profit = try value - cost

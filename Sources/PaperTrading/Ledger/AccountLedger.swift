@@ -87,15 +87,14 @@ extension AccountLedger {
     return exact
   }
 
-  /// What a corporate action gives. Shares that are merged away must be sellable: orders that
+  /// What a dividend or a bonus gives. Shares that are merged away must be sellable: orders that
   /// freeze some end before.
   package mutating func book(
     _ kind: CorporateActionTerms.Kind, amount: ExactDecimal, of symbol: Symbol
   ) throws(LedgerRefusal) -> Posting {
     let amount = try kind == .dividend ? Self.cash(amount) : amount
     if amount.isZero { throw .invalidAmount(amount) }
-    let event = LedgerEvent(kind: kind == .dividend ? .dividend : .bonus)
-    return try post(event) { (movement) throws(ExactDecimalError) in
+    return try post(LedgerEvent(kind: kind.event)) { (movement) throws(ExactDecimalError) in
       try movement.give(amount, by: kind, of: symbol)
     }
   }
@@ -103,7 +102,7 @@ extension AccountLedger {
   /// A later day was begun too early. What was settled with it stays so.
   package mutating func reopen(_ day: TradingDay) { tradingDay = day }
 
-  /// Takes back what a corporate action gave.
+  /// Takes back what a dividend or a bonus gave.
   /// - Parameter sequence: of the posting that gave it.
   /// - Throws: `overdrawn` where the cash is spent or the shares are not to be sold.
   package mutating func reverse(
@@ -134,9 +133,10 @@ extension Movement {
   fileprivate mutating func give(
     _ amount: ExactDecimal, by kind: CorporateActionTerms.Kind, of symbol: Symbol
   ) throws(ExactDecimalError) {
-    switch kind {
-    case .dividend: try move(amount, of: .cash, from: .income, to: .available)
-    case .bonus: try move(amount, of: .shares(symbol), from: .market, to: .sellable)
+    if kind == .dividend {
+      try move(amount, of: .cash, from: .income, to: .available)
+    } else {
+      try move(amount, of: .shares(symbol), from: .market, to: .sellable)
     }
   }
 }

@@ -10,6 +10,8 @@ package struct LedgerEvent: Sendable, Hashable {
     case settlement
     /// Cash, or shares, for all shares held; shares are negative where they are merged.
     case dividend, bonus
+    /// Shares that become others: the same under another code, or those of a successor.
+    case rename, merger, conversion
     /// A fill whose snapshots were taken back; without an order, a corporate action that was.
     case reversal
   }

@@ -5,7 +5,7 @@ import Market
 /// Amounts and fees are those of all its fills of a day together, rounded once; a fill books what
 /// they grew by. So nothing drifts, and the least commission is paid once an order and day.
 package struct LedgerOrder: Sendable, Hashable {
-  package let placed: Order
+  package private(set) var placed: Order
   /// By which a buy freezes cash, and beyond which nothing fills. A sale without a limit has none.
   package let worstPrice: ExactDecimal?
   /// Shares bought may be sold on the same day.
@@ -53,6 +53,15 @@ package struct LedgerOrder: Sendable, Hashable {
     LedgerOrder(
       placed, worstPrice: worstPrice, settlesSameDay: settlesSameDay, schedule: schedule,
       terms: FeeTerms(instrument: terms.instrument, side: terms.side, day: day), filled: filled)
+  }
+
+  /// The same order, where its instrument has another code.
+  package func renamed(to symbol: Symbol) -> LedgerOrder {
+    var order = self
+    order.placed = placed.renamed(to: symbol)
+    let instrument = Instrument.classify(symbol) ?? terms.instrument
+    order.terms = FeeTerms(instrument: instrument, side: terms.side, day: terms.day)
+    return order
   }
 
   func rest() throws(ExactDecimalError) -> ExactDecimal { try placed.quantity - filled }
