@@ -198,27 +198,4 @@ extension MetricTable {
       report.journal.map { .integer(read($0)) }
     }
   }
-
-  static let process: [Family] = [
-    process(.counter, name: "process_cpu_seconds_total", help: "CPU time, user and system.") {
-      .microseconds($0.processorMicroseconds)
-    },
-    process(.gauge, name: "process_resident_memory_bytes", help: "Resident memory.") {
-      .integer($0.residentBytes)
-    },
-    process(.gauge, name: "process_open_fds", help: "Open file descriptors.") {
-      .integer($0.openDescriptors)
-    },
-    process(.gauge, name: "process_threads", help: "Threads.") { .integer($0.threads) },
-    process(.gauge, name: "process_start_time_seconds", help: "Start time of the process.") {
-      .microseconds($0.startedAtMicroseconds)
-    },
-  ]
-
-  private static func process(
-    _ kind: Family.Kind, name: String, help: String,
-    read: @escaping @Sendable (ProcessReport) -> MetricValue
-  ) -> Family {
-    Family(kind, name: name, help: help) { report in read(report.process) }
-  }
 }

@@ -17,7 +17,7 @@ package enum MetricTable {
   private static let own = ofRegisteredSources
 
   private static var ofRegisteredSources: [Family] {
-    daemon + sources + recording + store + journal + process
+    daemon + sources + recording + store + journal + Family.ofProcess { $0.process }
   }
 
   // MARK: Shorthands

@@ -23,13 +23,18 @@ package struct DeliveryOutcome: Sendable {
   package var failure: Failure?
 
   package struct Failure: Sendable {
+    /// A word for metrics.
+    package var reason: String
     /// For people; nothing of the receiver's own words.
     package var sentence: String
     package var pauseMilliseconds: Int64
     /// Whether the receiver wants no more.
     package var isFinal: Bool
 
-    package init(_ sentence: String, pauseMilliseconds: Int64, isFinal: Bool) {
+    package init(
+      _ reason: String, sentence: String, pauseMilliseconds: Int64, isFinal: Bool
+    ) {
+      self.reason = reason
       self.sentence = sentence
       self.pauseMilliseconds = pauseMilliseconds
       self.isFinal = isFinal
@@ -54,6 +59,7 @@ package struct WebhookQueue: AppTable {
     sql: """
       select
         extract(epoch from clock_timestamp() - min(n.at) over ())::bigint,
+        count(*) over (),
         w.id,
         w.url,
         w.secret,
@@ -80,13 +86,15 @@ package struct WebhookQueue: AppTable {
 
   /// Of each webhook the first. Those come first that wait longest since they had one: who has many
   /// does not go before all others.
-  /// - Returns: also how long the oldest of all waits.
+  /// - Returns: also how long the oldest of all waits, and of how many webhooks one does.
   package func pending(
     limit: Int32
-  ) throws(AppStoreError) -> (deliveries: [PendingDelivery], oldestSeconds: Int64) {
-    var oldestSeconds: Int64 = 0
+  ) throws(AppStoreError)
+    -> (deliveries: [PendingDelivery], oldestSeconds: Int64, webhooks: Int64)
+  {
+    var (oldestSeconds, webhooks): (Int64, Int64) = (0, 0)
     let deliveries = try read(Self.readPending, with: [.int32(limit)]) { (row) throws(StoreError) in
-      oldestSeconds = try row.int64()
+      (oldestSeconds, webhooks) = (try row.int64(), try row.int64())
       let (id, url, secret) = (try row.int64(), try row.text(), try row.bytes())
       let (failures, wait) = (try row.int32(), try row.int64())
       let epoch = try row.int64()
@@ -94,7 +102,7 @@ package struct WebhookQueue: AppTable {
         webhookID: id, url: url, secret: secret, failures: failures, waitMilliseconds: wait,
         notification: try row.notification(), epoch: epoch)
     }
-    return (deliveries, oldestSeconds)
+    return (deliveries, oldestSeconds, webhooks)
   }
 
   private static let recordDelivered = Statement(

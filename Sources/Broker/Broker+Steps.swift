@@ -70,6 +70,7 @@ extension Broker {
     _ commands: [PendingCommand], changes: WatchedChanges
   ) throws(AppStoreError) {
     guard let session, var next = state.take() else { return }
+    let begun = ContinuousClock.now
     next.clock = BrokerState.Clock(now: now, isConfirmed: isClockConfirmed)
     next.clock.isDayUncertain =
       !isClockConfirmed && BrokerState.day(at: now, calendar: calendar) != next.day
@@ -94,6 +95,7 @@ extension Broker {
     next.writePlaces()
     for complaint in next.complaints { log.error("\(complaint)") }
     next.complaints = []
+    figures.decisions.record(begun.duration(to: .now))
     try store(next)
   }
 
@@ -187,7 +189,8 @@ extension Broker {
     if !step.actions.isEmpty { unfinished = nil }
     state = next
     watched = next.watched
-    figures.note(step, openOrders: next.openCount, took: begun.duration(to: .now))
+    figures.openOrders = next.openCount
+    figures.steps.record(begun.duration(to: .now))
   }
 }
 

@@ -107,25 +107,3 @@ package struct MetricFamily<Report: Sendable>: Sendable {
     Array(read(report).filter { labels.admits($0.labels) }.prefix(labels.combinationsMax))
   }
 }
-
-/// How often a duration was how long: counts by upper bound, as Prometheus wants them.
-package struct MetricHistogram: Sendable, Hashable {
-  /// Upper bounds, µs. A commit is some ms, a slow one some hundred; 10 s is an outage.
-  package static let boundsMicroseconds: [Int64] = [
-    5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
-  ]
-
-  /// Of each bound on its own; one more for what is beyond all.
-  package private(set) var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
-  package private(set) var sumMicroseconds: Int64 = 0
-
-  package init() {}
-
-  package mutating func record(microseconds: Int64) {
-    let bounds = MetricHistogram.boundsMicroseconds
-    counts[bounds.firstIndex { microseconds <= $0 } ?? bounds.count] += 1
-    sumMicroseconds += max(microseconds, 0)
-  }
-
-  package var count: Int { counts.reduce(0, +) }
-}

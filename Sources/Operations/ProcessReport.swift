@@ -56,3 +56,32 @@ package struct ProcessReport: Sendable, Hashable {
     return SystemClock.realMicroseconds() - awake / 1_000
   }()
 }
+
+extension MetricFamily {
+  /// What is served of the process of every program, under the names that monitors know.
+  package static func ofProcess(
+    _ process: @escaping @Sendable (Report) -> ProcessReport
+  ) -> [MetricFamily] {
+    func family(
+      _ kind: Kind, name: String, help: String,
+      read: @escaping @Sendable (ProcessReport) -> MetricValue
+    ) -> MetricFamily {
+      MetricFamily(kind, name: name, help: help) { report in read(process(report)) }
+    }
+    return [
+      family(.counter, name: "process_cpu_seconds_total", help: "CPU time, user and system.") {
+        .microseconds($0.processorMicroseconds)
+      },
+      family(.gauge, name: "process_resident_memory_bytes", help: "Resident memory.") {
+        .integer($0.residentBytes)
+      },
+      family(.gauge, name: "process_open_fds", help: "Open file descriptors.") {
+        .integer($0.openDescriptors)
+      },
+      family(.gauge, name: "process_threads", help: "Threads.") { .integer($0.threads) },
+      family(.gauge, name: "process_start_time_seconds", help: "Start time of the process.") {
+        .microseconds($0.startedAtMicroseconds)
+      },
+    ]
+  }
+}

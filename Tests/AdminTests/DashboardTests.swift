@@ -1,47 +1,31 @@
-import Foundation
+import Admin
+import Operations
 import TestSupport
 import Testing
 
 /// The files operators import, held to the metrics that exist.
 @Suite struct DashboardTests {
-  private static func text(_ name: String) throws -> String {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return try String(contentsOf: root.appending(path: "config/\(name)"), encoding: .utf8)
-  }
+  private let files: OperatorFiles
 
-  @Test func `every alert asks for metrics and labels that exist`() throws {
-    let rules = try AlertRule.all(in: try Self.text("alerts.yml"))
-    #expect(rules.count >= 12)
-    for rule in rules {
-      let expression = Expression(rule.fields["expr"] ?? "")
-      #expect(expression.faults(labelsUsed: rule.labelsUsed) == [], "\(rule.fields)")
-      #expect(!expression.selectors.isEmpty || rule.fields["alert"] == "CandledDown")
+  init() throws { files = try OperatorFiles(of: "candled") }
+
+  @Test func `rules and panels ask for metrics and labels that exist`() {
+    #expect(files.rules.count >= 12 && files.targets.count > 40)
+    for (text, labels) in files.expressions {
+      let expression = Expression(text)
+      #expect(
+        expression.faults(among: MetricTable.families, labelsUsed: labels) == [], "\(text)")
+      #expect(!expression.selectors.isEmpty || text.contains("up{"), "\(text)")
     }
   }
 
-  /// A label may be declared and never served: an expression about it could never hold.
-  @Test func `whatever an alert or a panel selects is on a page where everything happens`() throws {
+  @Test func `whatever a rule or a panel selects is on a page where everything happens`() throws {
     let page = try PrometheusPage(Sample.page(Sample.full()))
-    let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
-    let targets = try panels().flatMap { $0["targets"] as? [[String: Any]] ?? [] }
-    let expressions = alerts + targets.map { $0["expr"] as? String ?? "" }
-    var selectors = 0
-    for (metric, matchers) in expressions.flatMap({ Expression($0).selectors }) {
-      let own = matchers.filter { !["job", "instance"].contains($0.label) }
-      for value in own.flatMap(\.values) where value.contains("$") || value.contains("*") {
-        Issue.record("\(metric): \(value) selects by a pattern, which this test cannot judge")
-      }
-      let isServed = page.samples.contains { sample in
-        sample.name == metric
-          && own.allSatisfy { matcher in
-            sample.labels[matcher.label].map(matcher.values.contains) ?? false
-          }
-      }
-      #expect(isServed, "\(metric) \(own)")
-      selectors += 1
-    }
-    #expect(selectors > 60, "\(selectors)")
+    #expect(files.missing(from: page) == [])
+  }
+
+  @Test func `every metric is in a rule or a panel`() {
+    #expect(files.unused(of: MetricTable.families) == [])
   }
 
   /// What goes wrong without a row or a state that shows it.
@@ -50,58 +34,34 @@ import Testing
     "candled_answers_out_of_time_total", "candled_symbols_quarantined",
     "candled_disputes_total", "candled_instruments_silent", "candled_prune_failures_total",
   ])
-  func `a fault that only a metric shows has an alert and a panel`(metric: String) throws {
-    let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
-    let targets = try panels().flatMap { $0["targets"] as? [[String: Any]] ?? [] }
-    for expressions in [alerts, targets.map { $0["expr"] as? String ?? "" }] {
-      #expect(
-        expressions.contains { text in
-          Expression(text).selectors.contains { $0.metric == metric }
-        })
+  func `a fault that only a metric shows has a rule and a panel`(metric: String) {
+    for texts in [files.rules.compactMap { $0.fields["expr"] }, files.targets.map(\.text)] {
+      #expect(texts.contains { Expression($0).selectors.contains { $0.metric == metric } })
     }
   }
 
-  @Test(arguments: ["candled", "candled-gateway"])
-  func `every alert says what it means, how grave it is and what to do`(group: String) throws {
-    let rules = try AlertRule.all(in: try Self.text("alerts.yml"), of: group)
-    #expect(rules.count >= 5)
-    #expect(Set(rules.compactMap { $0.fields["alert"] }).count == rules.count)
-    for rule in rules {
-      #expect(["critical", "warning"].contains(rule.fields["severity"]), "\(rule.fields)")
-      #expect((rule.fields["summary"] ?? "").count > 10)
-      #expect((rule.fields["description"] ?? "").count > 30)
-      let wait = rule.fields["for"] ?? "1m"
-      #expect(wait.wholeMatch(of: #/[0-9]+[smh]/#) != nil)
+  @Test func `the page of alerts has a paragraph of each rule`() throws {
+    let groups = try ["candled", "candled-gateway"].map { program in
+      let rules = try OperatorFiles(of: program).rules
+      return "## \(program)\n\n" + rules.map(\.paragraph).joined(separator: "\n\n") + "\n"
     }
+    let text = groups.joined(separator: "\n")
+    #expect(try OperatorFiles.text("docs/reference/alerts.md").hasSuffix("\n\n" + text), "\(text)")
   }
 
-  @Test func `every panel asks for metrics and labels that exist`() throws {
-    let panels = try panels()
-    let expressions = panels.flatMap { panel in
-      (panel["targets"] as? [[String: Any]] ?? []).map { target in
-        (target["expr"] as? String ?? "", target["legendFormat"] as? String ?? "")
-      }
-    }
-    #expect(expressions.count > 40)
-    for (text, legend) in expressions {
-      let expression = Expression(text)
-      let labels = legend.matches(of: #/\{\{(\w+)\}\}/#).map { String($0.output.1) }
-      #expect(expression.faults(labelsUsed: labels) == [], "\(text)")
-      #expect(!expression.selectors.isEmpty, "\(text)")
-    }
+  @Test func `every rule has a name, a meaning, a severity and what to do`() {
+    #expect(files.rules.flatMap(\.faults) == [])
+    #expect(Set(files.rules.compactMap { $0.fields["alert"] }).count == files.rules.count)
   }
 
-  @Test func `the dashboard takes its data source and instance from variables`() throws {
-    let board = try board()
-    let variables = ((board["templating"] as? [String: Any])?["list"] as? [[String: Any]]) ?? []
-    #expect(variables.compactMap { $0["name"] as? String } == ["datasource", "instance"])
-    let panels = try panels()
-    #expect(Set(panels.compactMap { $0["id"] as? Int }).count == panels.count)
-    for panel in panels where panel["type"] as? String != "row" {
+  @Test func `the dashboard takes its data source and instance from variables`() {
+    #expect(files.variables == ["datasource", "instance"])
+    #expect(Set(files.panels.compactMap { $0["id"] as? Int }).count == files.panels.count)
+    for panel in files.panels where panel["type"] as? String != "row" {
       let source = panel["datasource"] as? [String: Any]
       #expect(source?["uid"] as? String == "${datasource}")
     }
-    let rows = panels.filter { $0["type"] as? String == "row" }.compactMap {
+    let rows = files.panels.filter { $0["type"] as? String == "row" }.compactMap {
       $0["title"] as? String
     }
     #expect(
@@ -115,7 +75,7 @@ import Testing
     "candled_sweeps_total_bucket",
   ])
   func `a name that does not exist is found`(text: String) {
-    #expect(Expression(text).faults() != [])
+    #expect(Expression(text).faults(among: MetricTable.families) != [])
   }
 
   @Test(arguments: [
@@ -123,15 +83,6 @@ import Testing
     "histogram_quantile(0.9, sum by (le) (rate(candled_commit_lag_seconds_bucket[5m])))",
   ])
   func `a name that exists is not`(text: String) {
-    #expect(Expression(text).faults() == [])
-  }
-
-  private func board() throws -> [String: Any] {
-    let data = Data(try Self.text("grafana.json").utf8)
-    return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-  }
-
-  private func panels() throws -> [[String: Any]] {
-    try #require(try board()["panels"] as? [[String: Any]])
+    #expect(Expression(text).faults(among: MetricTable.families) == [])
   }
 }

@@ -285,10 +285,10 @@ private final class BrokerThread: Sendable {
             usleep(10_000)
             continue
           }
-          let (start, steps) = (milliseconds(), broker.figures.steps)
+          let (start, steps) = (milliseconds(), broker.figures.steps.count)
           let hasMore = try broker.look()
           let took = milliseconds() - start
-          if broker.figures.steps > steps { state.withLock { $0.looks.append(took) } }
+          if broker.figures.steps.count > steps { state.withLock { $0.looks.append(took) } }
           if !hasMore {
             _ = try broker.wait(milliseconds: 100, interrupt: mailbox.interrupt.descriptor)
           }

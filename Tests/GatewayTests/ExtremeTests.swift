@@ -61,7 +61,7 @@ import Testing
       }
       let reply = try AskedRequest(path: "/livez").answer(fromPort: port)
       #expect(reply.status == 200)
-      let counted = gateway.served.gateway.counters.all
+      let counted = gateway.served.gateway.counters.figures.requests
       let path = String(target.prefix { $0 != "?" })
       #expect(counted.contains { $0.key.path == path && $0.key.status < 300 }, "\(counted)")
     }

@@ -104,7 +104,7 @@ import Testing
         request.body,
       ], by: .debian)
     #expect(outcome.output == "True\nFalse\n", "\(outcome)")
-    try await wait { gateway.webhooks.figures.delivered == 6 }
+    try await wait { gateway.webhooks.figures.attempts == ["delivered": 6] }
     let state = try webhook()
     #expect(state.deliveredAt != nil && state.failures == 0 && state.lastError == nil)
   }
@@ -176,6 +176,7 @@ import Testing
     #expect(try lease.take(holder: "test", at: 0))
     let term = try #require(lease.term)
     try notify(1...3)
+    #expect(try queue.pending(limit: 1).webhooks == Int64(names.count))
     var served: [Int64] = []
     for _ in 0..<4 {
       let next = try #require(try queue.pending(limit: 1).deliveries.first)
@@ -205,6 +206,7 @@ import Testing
     try await wait { try webhook().disabledAt != nil }
     #expect(try webhook().lastError == "the receiver answered 410")
     #expect(receiver.requests.count == 1)
+    #expect(gateway.webhooks.figures.attempts == ["status": 1])
     gone.withLock { $0 = false }
     let table = WebhookTable(connection, userID: 1)
     #expect(try table.replace(made.id, url: receiver.url).disabledAt == nil)

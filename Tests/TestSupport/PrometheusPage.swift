@@ -127,15 +127,20 @@ package struct PrometheusPage {
     }
   }
 
-  /// Buckets rise, end with `+Inf`, and that one is the count.
+  /// Buckets of a series rise, end with `+Inf`, and that one is the count.
   private func checkHistograms() throws(Fault) {
     for name in types.keys where types[name] == "histogram" {
-      let buckets = samples.filter { $0.name == name + "_bucket" }
-      let bounds = buckets.map { $0.labels["le"].flatMap { Self.number($0[...]) } ?? .nan }
-      guard !bounds.isEmpty, bounds.last == .infinity, bounds == bounds.sorted(),
-        buckets.map(\.value) == buckets.map(\.value).sorted(),
-        self[name + "_count"] == buckets.last?.value, self[name + "_sum"] != nil
-      else { throw Fault(description: "\(name) is no histogram") }
+      let all = Dictionary(grouping: samples.filter { $0.name == name + "_bucket" }) { bucket in
+        bucket.labels.filter { $0.key != "le" }
+      }
+      guard !all.isEmpty else { throw Fault(description: "\(name) has no bucket") }
+      for (labels, buckets) in all {
+        let bounds = buckets.map { $0.labels["le"].flatMap { Self.number($0[...]) } ?? .nan }
+        guard bounds.last == .infinity, bounds == bounds.sorted(),
+          buckets.map(\.value) == buckets.map(\.value).sorted(),
+          self[name + "_count", labels] == buckets.last?.value, self[name + "_sum", labels] != nil
+        else { throw Fault(description: "\(name) \(labels) is no histogram") }
+      }
     }
   }
 }

@@ -12,6 +12,8 @@ package final class Outbox: Sendable {
   private let hub: StreamHub
   /// The newest row that was passed on; nil: it is not known where to begin.
   private let last = Locked<Int64?>(nil)
+  /// When all that was there had been passed on.
+  private let emptiedAt = Locked<ContinuousClock.Instant?>(nil)
 
   static let rowsMax: Int32 = 500
 
@@ -22,6 +24,9 @@ package final class Outbox: Sendable {
 
   /// Whether what is added from now on is passed on.
   var isBegun: Bool { last.withLock { $0 != nil } }
+
+  /// How long ago all had been passed on that was there; nil: never yet.
+  var age: Duration? { emptiedAt.withLock { $0?.duration(to: .now) } }
 
   /// After a lost connection it goes on where it was.
   func begin(_ connection: AppConnection) throws(AppStoreError) {
@@ -40,7 +45,9 @@ package final class Outbox: Sendable {
   func publish(_ connection: AppConnection) throws(AppStoreError) {
     while let after = last.withLock({ $0 }) {
       let rows = try OutboxTable(connection).rows(after: after, limit: Self.rowsMax)
-      guard let newest = rows.last?.id else { return }
+      guard let newest = rows.last?.id else {
+        return emptiedAt.withLock { $0 = .now }
+      }
       let followed = hub.services.users.withLock { $0.keys }
       let items = try OutboxItem.items(
         of: rows.filter { followed.contains($0.userID) }, over: connection, in: memory.state)

@@ -11,6 +11,8 @@ package struct Answer: Sendable {
   package fileprivate(set) var body = ByteBuffer()
   /// Of an answer to many: its body compressed, once somebody took it so.
   fileprivate(set) var compressed: Locked<ByteBuffer?>?
+  /// The code of a problem that is one for now; nil of any other answer.
+  fileprivate(set) var refusal: String?
 
   /// Of every answer: no browser takes it for what it is not.
   static let headersOfAll: HTTPFields = [.xContentTypeOptions: "nosniff"]
@@ -97,6 +99,7 @@ extension Answer {
     headers[.cacheControl] = "no-store"
     let json = door?.json(problem) ?? problem.json
     self.init(status: problem.status, headers: headers, body: ByteBuffer(bytes: json))
+    refusal = problem.isForNow ? problem.code : nil
   }
 
   /// The same for many requests: its body is compressed once.

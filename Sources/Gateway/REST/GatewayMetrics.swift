@@ -8,9 +8,9 @@ import Operations
 struct GatewayReport: Sendable {
   let state: MarketState
   let waiting: Int
-  let requests: [RequestCounters.Key: Int64]
-  let streams: Int
-  let streamBytes: Int
+  let requests: RequestCounters.Figures
+  /// nil: a gateway of the market alone.
+  let streams: StreamConnections?
   /// That wait to fire.
   let alerts: Int
   /// Requests that wait for the broker.
@@ -22,6 +22,10 @@ struct GatewayReport: Sendable {
   let broker: BrokerFigures?
   /// Since when the broker has not looked at the oldest commit that it must look at.
   let behindMicroseconds: Int64?
+  /// Since when all updates of orders have been passed on.
+  let outboxAge: Duration?
+  let process: ProcessReport
+  let now: Timestamp
 }
 
 extension FeedRing {
@@ -40,8 +44,10 @@ extension FeedRing {
 enum GatewayMetrics {
   /// Paths of the table, and the statuses that are answered.
   private static let requestSeriesMax = 500
+  private static let refusalCodesMax = 20
 
-  static let families = serving + webhooks + broker
+  static let families =
+    serving + webhooks + broker + MetricFamily<GatewayReport>.ofProcess { $0.process }
 
   private static let serving: [MetricFamily<GatewayReport>] = [
     MetricFamily(
@@ -49,17 +55,43 @@ enum GatewayMetrics {
       help: "HTTP requests by path of the route and status of the answer.",
       labels: MetricLabels(["path", "status"], atMost: requestSeriesMax)
     ) { report in
-      report.requests.map {
+      report.requests.requests.map {
         MetricSeries([$0.key.path, String($0.key.status)], value: .integer($0.value))
       }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+    },
+    MetricFamily(
+      .histogram, name: "candled_gateway_request_duration_seconds",
+      help: "Time from the head of a request to its answer, by class of the route.",
+      labels: MetricLabels("class", values: RequestClass.allCases.map(\.rawValue))
+    ) { report in
+      RequestClass.allCases.compactMap { one in
+        report.requests.durations[one].map {
+          MetricSeries([one.rawValue], value: .histogram($0))
+        }
+      }
+    },
+    MetricFamily(
+      .counter, name: "candled_gateway_refusals_total",
+      help: "Requests refused for now, with 429 or 503, by code of the problem.",
+      labels: MetricLabels(["code"], atMost: refusalCodesMax)
+    ) { report in
+      report.requests.refusals.sorted { $0.key < $1.key }.map {
+        MetricSeries([$0.key], value: .integer($0.value))
+      }
     },
     MetricFamily(
       .gauge, name: "candled_gateway_connections", help: "Connections that are open, streams too."
     ) { .integer(Int64($0.connections.connections)) },
     MetricFamily(
       .gauge, name: "candled_gateway_unsent_bytes",
-      help: "Large answers that clients have not taken, before compression; with those of streams."
-    ) { .integer(Int64($0.connections.unsentBytes + $0.streamBytes)) },
+      help: "What clients have not taken: large answers, before compression, and streams.",
+      labels: MetricLabels("of", values: ["answers", "streams"])
+    ) { report in
+      [
+        MetricSeries(["answers"], value: .integer(Int64(report.connections.unsentBytes))),
+        MetricSeries(["streams"], value: .integer(Int64(report.streams?.unsentBytes ?? 0))),
+      ]
+    },
     MetricFamily(
       .counter, name: "candled_gateway_limits_reached_total",
       help: "Connections closed and answers refused, by limit.",
@@ -71,13 +103,28 @@ enum GatewayMetrics {
     },
     MetricFamily(
       .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."
-    ) { .integer(Int64($0.streams)) },
+    ) { .integer(Int64($0.streams?.open ?? 0)) },
+    MetricFamily(
+      .counter, name: "candled_gateway_streams_closed_total",
+      help: "Streams that the gateway closed, by the code that a WebSocket is closed with.",
+      labels: MetricLabels("code", values: StreamClose.allCases.map { "\($0.rawValue)" })
+    ) { report in
+      StreamClose.allCases.map {
+        MetricSeries(["\($0.rawValue)"], value: .integer(report.streams?.closed[$0] ?? 0))
+      }
+    },
     MetricFamily(
       .gauge, name: "candled_gateway_alerts_armed", help: "Alerts of all users that wait to fire."
     ) { .integer(Int64($0.alerts)) },
     MetricFamily(
       .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
     ) { .integer($0.state.seq) },
+    MetricFamily(
+      .gauge, name: "candled_gateway_feed_age_seconds",
+      help: "Age of the last commit that is served."
+    ) { report in
+      report.state.committedAt.map { .microseconds(max(report.now.microseconds(since: $0), 0)) }
+    },
     MetricFamily(
       .gauge, name: "candled_gateway_stale",
       help: "1 while PostgreSQL cannot be reached or no daemon leads."
@@ -95,19 +142,26 @@ enum GatewayMetrics {
   private static let webhooks: [MetricFamily<GatewayReport>] = [
     MetricFamily(
       .counter, name: "candled_gateway_webhook_deliveries_total",
-      help: "Notifications that this gateway sent to webhooks, by outcome.",
-      labels: MetricLabels(["outcome"], atMost: 2)
+      help: "Notifications that this gateway sent to webhooks, by outcome: delivered, or why not.",
+      labels: MetricLabels("outcome", values: Webhooks.Figures.outcomes)
     ) { report in
       guard let webhooks = report.webhooks else { return [] }
-      return [
-        MetricSeries(["delivered"], value: .integer(webhooks.delivered)),
-        MetricSeries(["failed"], value: .integer(webhooks.failed)),
-      ]
+      return Webhooks.Figures.outcomes.map {
+        MetricSeries([$0], value: .integer(webhooks.attempts[$0] ?? 0))
+      }
     },
+    MetricFamily(
+      .gauge, name: "candled_gateway_webhooks_waiting",
+      help: "Of the gateway that calls webhooks: those with a notification that is not taken."
+    ) { report in report.webhooks?.waiting.map { .integer($0) } },
     MetricFamily(
       .gauge, name: "candled_gateway_webhook_waiting_seconds",
       help: "Of the gateway that calls webhooks: age of the oldest notification not taken."
     ) { report in report.webhooks?.waitingMicroseconds.map { .microseconds($0) } },
+    MetricFamily(
+      .gauge, name: "candled_gateway_outbox_age_seconds",
+      help: "Time since all updates of orders had been passed on to streams; a minute at rest."
+    ) { report in report.outboxAge.map { .microseconds(Int64($0 / .microseconds(1))) } },
   ]
 
   /// Of a gateway without a broker there are none, and while another one's leads few.
@@ -120,19 +174,17 @@ enum GatewayMetrics {
       .gauge, name: "candled_gateway_broker_open_orders", help: "Paper orders that are open."
     ) { report in report.leader.map { .integer(Int64($0.openOrders)) } },
     MetricFamily(
-      .gauge, name: "candled_gateway_broker_step_seconds",
-      help: "Duration of the last step in the database."
-    ) { report in
-      report.leader.map { .microseconds(Int64($0.stepDuration / .microseconds(1))) }
-    },
+      .histogram, name: "candled_gateway_broker_decision_duration_seconds",
+      help: "Time to decide what commands, rows and time bring, since this gateway took the lead."
+    ) { report in report.leader.map { .histogram($0.decisions) } },
+    MetricFamily(
+      .histogram, name: "candled_gateway_broker_step_duration_seconds",
+      help: "Time to store a step in the database, since this gateway took the lead."
+    ) { report in report.leader.map { .histogram($0.steps) } },
     MetricFamily(
       .gauge, name: "candled_gateway_broker_behind_seconds",
       help: "Age of the oldest commit that the broker has not looked at, though it has orders."
     ) { $0.behindMicroseconds.map { .microseconds($0) } },
-    MetricFamily(
-      .counter, name: "candled_gateway_broker_steps_total",
-      help: "Steps that were stored since this gateway took the lead."
-    ) { report in report.leader.map { .integer(Int64($0.steps)) } },
   ]
 }
 

@@ -31,6 +31,7 @@ package struct RouteTable: Sendable {
   }
 
   package func respond(to request: Request, context: GatewayContext) async -> Answer {
+    let begun = ContinuousClock.now
     var context = context
     let target = request.target
     context.door = doors.first { $0.leads(to: target) }
@@ -48,7 +49,7 @@ package struct RouteTable: Sendable {
       } else {
         await settle(found, request: request, context: context)
       }
-    counters.count(route: context.route?.path, status: answer.status.code)
+    counters.count(answer, to: context.route, after: begun.duration(to: .now))
     return answer.ready(for: request)
   }
 

@@ -46,15 +46,14 @@ package struct ServiceRoutes: Sendable {
   private func report() -> GatewayReport {
     let (state, users, broker) = (memory.state, parts.users, parts.broker?())
     return GatewayReport(
-      state: state, waiting: pool.waiting, requests: counters.all,
-      streams: users?.streams.services.connections.open ?? 0,
-      streamBytes: users?.streams.services.connections.unsentBytes ?? 0,
+      state: state, waiting: pool.waiting, requests: counters.figures,
+      streams: users?.streams.services.connections,
       alerts: users?.alerts.armedCount ?? 0, commands: users?.trading.waiting ?? 0,
       webhooks: users?.webhooks.figures, connections: users?.connections.figures ?? .init(),
       broker: broker,
       behindMicroseconds: broker?.quoteSequence.flatMap { seq in
         ring.waitedMicroseconds(after: min(seq, state.seq), epoch: state.epoch, at: .now)
-      })
+      }, outboxAge: users?.outbox.age, process: ProcessReport(), now: .now)
   }
 
   /// The document of a table, itself included.

@@ -360,6 +360,7 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   private func encode(_ output: FollowerOutput, to buffer: inout ByteBuffer) {
+    if case .close(let reason) = output { streams.services.connections.closed(by: reason) }
     if let translator { return translator.write(output, to: &buffer) }
     streams.write(
       output, reached: output.isResumable ? follower.reached(in: streams.market) : nil,

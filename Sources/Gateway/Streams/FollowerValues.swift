@@ -1,7 +1,7 @@
 /// What a follower's state machine answers with: values, compared exactly in tests.
 
 /// Why a follower is closed; raw values are WebSocket close codes.
-enum StreamClose: UInt16, Sendable {
+enum StreamClose: UInt16, CaseIterable, Sendable {
   case goingAway = 1001
   case protocolError = 1002
   case unsupportedData = 1003

@@ -7,6 +7,7 @@ final class StreamConnections: Sendable {
   private let counts = Locked(Counts<String>())
   private let opened = Locked(0)
   private let unsent = Locked(0)
+  private let closings = Locked<[StreamClose: Int64]>([:])
 
   /// How many are open.
   var open: Int { opened.withLock { $0 } }
@@ -21,6 +22,11 @@ final class StreamConnections: Sendable {
     unsentBytes > StreamLimits.unsentBytesMax
       ? StreamLimits.stallMillisecondsMin : StreamLimits.stallMillisecondsMax
   }
+
+  /// Those that this side closed, so far.
+  var closed: [StreamClose: Int64] { closings.withLock { $0 } }
+
+  func closed(by reason: StreamClose) { closings.withLock { $0[reason, default: 0] += 1 } }
 
   func opening() { opened.withLock { $0 += 1 } }
 

@@ -195,10 +195,10 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
     }
   }
 
-  private func count(_ status: HTTPResponseStatus) {
+  private func count(_ status: HTTPResponseStatus, refusal: String? = nil) {
     let isSocket = taken?.request.framing == .webSocket
     hub.services.counters.count(
-      route: isSocket ? "/ws" : StreamRoute.path, status: Int(status.code))
+      stream: isSocket ? "/ws" : StreamRoute.path, status: Int(status.code), refusal: refusal)
   }
 
   private static func setOptions(of channel: any Channel) throws {
@@ -216,8 +216,8 @@ final class StreamUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler
 
   /// Answers, and ends the connection.
   private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
-    count(HTTPResponseStatus(statusCode: problem.status.code))
     var refusal = Answer(problem, through: translator?.door)
+    count(HTTPResponseStatus(statusCode: problem.status.code), refusal: refusal.refusal)
     refusal.headers.append(contentsOf: Answer.headersOfAll)
     var (head, body) = (refusal.http.head, refusal.body)
     head.headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)")

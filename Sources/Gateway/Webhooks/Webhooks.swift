@@ -30,10 +30,12 @@ package final class Webhooks: Sendable {
     var outcomes: [DeliveryOutcome] = []
     /// Webhooks with a request, or with an outcome that is not stored yet.
     var inFlight: Set<Int64> = []
-    var delivered: Int64 = 0
-    var failed: Int64 = 0
+    /// By outcome.
+    var attempts: [String: Int64] = [:]
     /// Whether this gateway delivers.
     var leads = false
+    /// Of how many webhooks a notification waits.
+    var waiting: Int64 = 0
     /// Since when the oldest waits; nil: none does.
     var waitingSince: ContinuousClock.Instant?
   }
@@ -113,10 +115,11 @@ package final class Webhooks: Sendable {
       }
     }
     // Those in flight may stand before all others.
-    let (deliveries, oldestSeconds) = try queue.pending(limit: Int32(Self.requestsMax * 2))
+    let (deliveries, oldestSeconds, waiting) = try queue.pending(limit: Int32(Self.requestsMax * 2))
     var due: [PendingDelivery] = []
     let later = state.withLock { state in
       state.waitingSince = deliveries.isEmpty ? nil : .now - .seconds(oldestSeconds)
+      state.waiting = waiting
       let others = deliveries.filter { !state.inFlight.contains($0.webhookID) }
       // Longer than any pause is one by a clock that was set.
       let longest = options.pauseMilliseconds.upperBound
@@ -134,7 +137,7 @@ package final class Webhooks: Sendable {
     Task {
       let failure = await attempt(delivery, with: client)
       state.withLock { state in
-        if failure == nil { state.delivered += 1 } else { state.failed += 1 }
+        state.attempts[failure?.reason ?? Figures.delivered, default: 0] += 1
         state.outcomes.append(DeliveryOutcome(delivery, failure: failure))
       }
       interrupt.signal()
@@ -148,28 +151,30 @@ package final class Webhooks: Sendable {
   ) async -> DeliveryOutcome.Failure? {
     do {
       guard let target = try options.rule.target(of: delivery.url) else {
-        return failure("it is no URL", of: delivery)
+        return failure("url", sentence: "it is no URL", of: delivery)
       }
       let response = try await client.send(request(delivery, to: target))
       if (200..<300).contains(response.status) { return nil }
       return failure(
-        "the receiver answered \(response.status)", of: delivery,
+        "status", sentence: "the receiver answered \(response.status)", of: delivery,
         isFinal: response.status == Self.goneStatus)
     } catch let error as WebhookRule.Refusal {
-      return failure(error.sentence, of: delivery)
+      return failure("url", sentence: error.sentence, of: delivery)
     } catch let error as TransportError {
-      return failure(error.sentence, of: delivery)
+      return failure(error.code.rawValue, sentence: error.sentence, of: delivery)
     } catch {
-      return failure("the request failed", of: delivery)
+      return failure(
+        TransportError.Code.other.rawValue, sentence: "the request failed", of: delivery)
     }
   }
 
+  /// - Parameter reason: one of `Figures.outcomes`.
   private func failure(
-    _ sentence: String, of delivery: PendingDelivery, isFinal: Bool = false
+    _ reason: String, sentence: String, of delivery: PendingDelivery, isFinal: Bool = false
   ) -> DeliveryOutcome.Failure {
     let doublings = min(delivery.failures, Self.doublingsMax)
     return DeliveryOutcome.Failure(
-      sentence,
+      reason, sentence: sentence,
       pauseMilliseconds: min(
         options.pauseMilliseconds.lowerBound << Int64(doublings),
         options.pauseMilliseconds.upperBound),
@@ -209,18 +214,25 @@ package final class Webhooks: Sendable {
 
   /// For metrics.
   package struct Figures: Sendable, Hashable {
-    package var delivered: Int64
-    package var failed: Int64
-    /// How long the oldest waits; nil unless this gateway delivers.
-    package var waitingMicroseconds: Int64?
+    /// Requests by outcome.
+    var attempts: [String: Int64] = [:]
+    /// Of how many webhooks a notification waits, and how long the oldest does; nil unless this
+    /// gateway delivers.
+    var waiting: Int64?
+    var waitingMicroseconds: Int64?
+
+    static let delivered = "delivered"
+    static let outcomes =
+      [delivered, "status", "url"] + TransportError.Code.allCases.map(\.rawValue)
   }
 
   package var figures: Figures {
     state.withLock { state in
-      Figures(
-        delivered: state.delivered, failed: state.failed,
-        waitingMicroseconds: state.leads
-          ? Int64((state.waitingSince ?? .now).duration(to: .now) / .microseconds(1)) : nil)
+      guard state.leads else { return Figures(attempts: state.attempts) }
+      let age = (state.waitingSince ?? .now).duration(to: .now)
+      return Figures(
+        attempts: state.attempts, waiting: state.waiting,
+        waitingMicroseconds: Int64(age / .microseconds(1)))
     }
   }
 }
