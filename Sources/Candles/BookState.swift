@@ -55,12 +55,19 @@ extension CandleBook {
   private static let watermarksMax = 4 * (Int(UInt16.max) + 1)
 
   /// Restores the book as a whole; call it before the instruments.
-  package mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
+  /// - Parameter hours: of a day, where they are others than those the book was made with.
+  package mutating func restore(
+    sharedState bytes: [UInt8], hours: (TradingDay) -> TradingHours? = { _ in nil }
+  ) throws(BookStateError) {
     var reader = try StateReader(bytes, hours: rules.hours)
     timersDoneThrough = try reader.moment("timers_done_through")
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
     progress.day = hasDay ? day : nil
+    if hasDay, let hours = hours(day) {
+      begin(day, hours: hours)
+      reader.hours = hours
+    }
     progress.minutesCompleted = try reader.integer("minutes_completed", in: reader.minuteCounts)
     let isStalled = try reader.flag("is_stalled")
     let since = try reader.moment("stalled_since")

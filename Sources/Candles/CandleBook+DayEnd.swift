@@ -22,7 +22,7 @@ extension CandleBook {
 
   /// An instrument that was not seen all day is not requested any more, or has no rows: its day is
   /// over, and no row of its own will say so.
-  private mutating func abandonDays(before day: TradingDay) {
+  mutating func abandonDays(before day: TradingDay) {
     for index in instruments.indices {
       guard let state = instruments[index].state, state.day < day, !state.isClosed else {
         continue

@@ -7,7 +7,8 @@ import Market
 /// as the exchange's stamps, which decide what belongs where, and through `advance(to:)`, which
 /// decides when waiting ends.
 package struct CandleBook: Sendable {
-  package let rules: CandleRules
+  /// With the hours of the day that is booked.
+  package private(set) var rules: CandleRules
   /// The name of the source whose quotes are booked, for events.
   package var sourceName: String
   /// What is known of a day may change until rows of it are booked.
@@ -15,7 +16,7 @@ package struct CandleBook: Sendable {
     didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }
   }
   private var plausibility: Plausibility
-  let timers: [Timer]
+  private(set) var timers: [Timer]
   var instruments: [Entry] = []
   /// What each instrument remembers, by the same indexes. Apart, for most rows need no more than
   /// their entry.
@@ -137,6 +138,16 @@ package struct CandleBook: Sendable {
     self.rules = rules
     self.sourceName = sourceName
     self.calendar = calendar
+    plausibility = Plausibility(rules: rules, calendar: calendar)
+    timers = rules.timers
+  }
+
+  /// Before the first row of a day whose hours are others: what is left of earlier days ends by
+  /// theirs.
+  package mutating func begin(_ day: TradingDay, hours: TradingHours) {
+    guard hours != rules.hours else { return }
+    abandonDays(before: day)
+    rules.hours = hours
     plausibility = Plausibility(rules: rules, calendar: calendar)
     timers = rules.timers
   }

@@ -10,7 +10,7 @@ struct StateReader {
   private var mask: UInt64 = 0
   private(set) var part: StaticString = ""
   /// The hours of the market whose days these are.
-  let hours: TradingHours
+  var hours: TradingHours
 
   /// The byte to be read next.
   var position: Int { index }

@@ -43,11 +43,13 @@ extension Daemon {
     let settings = settings
     let cadence = Int(settings[QuotesSettings.cadence].wholeMilliseconds)
     let phase = Int(settings[QuotesSettings.phase].wholeMilliseconds)
-    return PollSchedule(
+    var schedule = PollSchedule(
       windows: PollWindow.windows(of: market, every: cadence / 1000), zone: market.zone,
       phaseMilliseconds: phase,
       spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
       isTradingDay: { _ in true })
+    schedule.windowsOfDay = { PollWindow.windows(of: market.on($0), every: cadence / 1000) }
+    return schedule
   }
 
   var engineLimits: EngineLimits {

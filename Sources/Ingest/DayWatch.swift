@@ -44,7 +44,8 @@ struct DayWatch: Sendable {
     var receivedAt: Timestamp
   }
 
-  private let hours: TradingHours
+  /// Of today.
+  var hours: TradingHours
   private(set) var state = State.undecided
   private var day: TradingDay?
   private var accounts: [Source: Account] = [:]

@@ -46,7 +46,7 @@ extension Pipeline {
           unknownStates.append((source, state))
           continue
         }
-        try stages[place].book.restore(sharedState: state)
+        try stages[place].restore(sharedState: state)
       }
     } catch {
       throw EngineError(error, table: "journal_position", row: nil)

@@ -183,7 +183,10 @@ extension Pipeline {
     self.position = position
     knownAt = max(knownAt, entry.receivedAt)
     pending.counters.entries += 1
-    for place in stages.indices { stages[place].book.advance(to: entry.receivedAt) }
+    for place in stages.indices {
+      stages[place].book.advance(to: entry.receivedAt)
+      stages[place].begin(at: entry.receivedAt)
+    }
     var digest = Digest()
     switch entry.kind {
     case .response:

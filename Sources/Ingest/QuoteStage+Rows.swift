@@ -14,8 +14,7 @@ extension QuoteStage {
       rowMatching.begin()
       let declaration = SourceRegistry.quotes(of: entry.source)
       let outcome = decoders.decode(
-        body, of: entry, on: book.rules.hours.clock.day(at: entry.receivedAt), by: declaration,
-        into: &quoteBatch)
+        body, of: entry, by: declaration, into: &quoteBatch)
       var response = Response(
         entry: entry, body: body, group: group, bookGroup: bookGroup(group, of: entry.source),
         hasRefreshStamps: declaration.hasRefreshStamps, digest: Digest(.quotes(outcome)))

@@ -40,7 +40,7 @@ struct QuoteStage {
   /// - Parameter calendar: of the mainland; another market has its own days.
   init(_ source: Source, rules: CandleRules, calendar: TradingCalendar) {
     let market = SourceRegistry.definition(of: source).market
-    guard let hours = TradingHours(market) else {
+    guard let hours = TradingHours(market.on(RuleBook.current.undatedDay)) else {
       preconditionFailure("no candles can be built of live quotes in \(market.name)")
     }
     self.source = source
@@ -56,6 +56,24 @@ struct QuoteStage {
   mutating func restore(_ row: ServingRow) {
     serving = row
     book.sourceName = row.source.name
+  }
+
+  /// As a day begins, its rules do: hours that are others are those of its rows.
+  mutating func begin(at moment: Timestamp) {
+    let day = book.rules.hours.clock.day(at: moment)
+    guard decoders.begin(day), let hours = hours(on: day) else { return }
+    book.begin(day, hours: hours)
+    dayWatch.hours = hours
+  }
+
+  /// The day that it stands in keeps its own hours.
+  mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
+    let market = SourceRegistry.definition(of: source).market
+    try book.restore(sharedState: bytes) { TradingHours(market.on($0)) }
+  }
+
+  private func hours(on day: TradingDay) -> TradingHours? {
+    TradingHours(SourceRegistry.definition(of: source).market.on(day))
   }
 
   /// Whether the mainland's own rules hold: of codes, and of the previous close after a dividend.
@@ -203,15 +221,19 @@ struct DayDecoders {
 
   init(isMainland: Bool) { self.isMainland = isMainland }
 
+  /// False where it has begun.
+  mutating func begin(_ today: TradingDay) -> Bool {
+    if day == today { return false }
+    RuleBook.begin(today)
+    (day, bySource) = (today, [:])
+    return true
+  }
+
   mutating func decode(
-    _ body: UnsafeRawBufferPointer, of entry: JournalEntry, on today: TradingDay,
-    by declaration: QuotesDeclaration, into batch: inout QuoteBatch
+    _ body: UnsafeRawBufferPointer, of entry: JournalEntry, by declaration: QuotesDeclaration,
+    into batch: inout QuoteBatch
   ) -> QuoteOutcome {
-    if day != today {
-      RuleBook.begin(today)
-      (day, bySource) = (today, [:])
-    }
-    return bySource[entry.source, default: declaration.makeDecoder(today)].decode(
+    bySource[entry.source, default: declaration.makeDecoder(day)].decode(
       body, status: Int(entry.status), into: &batch)
   }
 }

@@ -33,6 +33,8 @@ package struct PollSchedule: Sendable {
   package var isTradingDay: @Sendable (TradingDay) -> Bool
   /// Of the others, those of which one batch a minute is asked: should they trade, it shows.
   package var isWatched: @Sendable (TradingDay) -> Bool = { _ in false }
+  /// The windows of a day, where the market's hours change with the years.
+  package var windowsOfDay: (@Sendable (TradingDay) -> [PollWindow])?
 
   package static let phaseMillisecondsDefault = 1_200
   package static let spreadMillisecondsDefault = 300
@@ -119,6 +121,7 @@ package struct PollSchedule: Sendable {
   }
 
   private func windows(on day: TradingDay) -> [PollWindow] {
+    let windows = windowsOfDay?(day) ?? windows
     if isTradingDay(day) { return windows }
     return isWatched(day) ? PollWindow.watching(windows) : []
   }

@@ -20,7 +20,9 @@ package struct PollWindow: Sendable, Hashable {
   package static func windows(
     of market: MarketDefinition, every cadenceSeconds: Int
   ) -> [PollWindow] {
-    if market == .mainlandChina { return aShare(every: cadenceSeconds) }
+    if market.name == MarketDefinition.mainlandChina.name {
+      return aShare(every: cadenceSeconds, hours: market)
+    }
     return market.sessions.map {
       PollWindow(from: $0.opens, to: $0.closes, every: cadenceSeconds)
     }
@@ -30,18 +32,27 @@ package struct PollWindow: Sendable, Hashable {
   /// auction and for the stamps that move on after each close
   /// (docs/sources/sina.md#the-course-of-a-day); the last go on beyond the certificates, for a day
   /// whose last rows contradict each other.
-  package static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
-    [
-      PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
-      PollWindow(
-        from: Session.auctionOpen - 30, to: Session.morningClose + 60, every: cadenceSeconds),
-      PollWindow(
-        from: Session.afternoonOpen - 60, to: Session.afternoonClose + 90, every: cadenceSeconds),
-      PollWindow(
-        from: Session.afternoonClose + 90, to: Session.afterHoursClose + 600,
-        every: max(30, cadenceSeconds)),
-    ]
+  package static func aShare(
+    every cadenceSeconds: Int = 3, hours market: MarketDefinition = .mainlandChina
+  ) -> [PollWindow] {
+    let sessions = market.sessions
+    guard let opens = market.auction?.opens ?? sessions.first?.opens,
+      let closes = sessions.last?.closes
+    else { return [] }
+    let lastRows = max(market.afterHours?.closes ?? closes, closes) + 600
+    let trading = sessions.indices.map { place in
+      let isLast = place == sessions.count - 1
+      return PollWindow(
+        from: place == 0 ? opens - 30 : sessions[place].opens - 60,
+        to: sessions[place].closes + (isLast ? 90 : 60), every: cadenceSeconds)
+    }
+    return [PollWindow(from: opens - Self.resetSecondsBefore, to: opens - 30, every: 60)]
+      + trading
+      + [PollWindow(from: closes + 90, to: lastRows, every: max(30, cadenceSeconds))]
   }
+
+  /// Before the opening auction the exchanges reset their rows.
+  private static let resetSecondsBefore = 900
 
   /// Of a day on which nothing is expected to trade, each minute from the first window to the last.
   static func watching(_ windows: [PollWindow]) -> [PollWindow] {

@@ -66,7 +66,7 @@ struct RepairTable: TableGroup {
       symbol: batch.symbol, day: key.day,
       minutes: stored.candles.filter { $0.timeframe == .minute1 }, gaps: stored.gaps,
       certificate: stored.certificate, dayCandle: stored.candles.first { $0.timeframe == .day1 },
-      bars: batch.candles, source: batch.source
+      bars: batch.candles, hours: .mainlandChina(on: key.day), source: batch.source
     ).outcome()
   }
 

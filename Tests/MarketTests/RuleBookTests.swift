@@ -74,6 +74,7 @@ import Testing
       #expect(market.silentMinutes == [53_820, 53_880])
       #expect(market.auction == SessionHours(opens: 33_300, closes: 33_900))
       #expect(market.afterHours == SessionHours(opens: 54_300, closes: 55_800))
+      #expect(TradingHours.mainlandChina(on: .first(of: year)) == TradingHours(market))
     }
     #expect(rules.unitedStates(on: .first(of: 2026)).sessions.map(\.closes) == [57_600])
   }

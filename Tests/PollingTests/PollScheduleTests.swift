@@ -1,7 +1,7 @@
-import Market
 import TestSupport
 import Testing
 
+@testable import Market
 @testable import Polling
 
 @Suite struct PollScheduleTests {
@@ -121,5 +121,27 @@ import Testing
       #expect(current.due <= now && current.grid < next.grid, "seed \(seed)")
       #expect(schedule.nextSlot(after: current.due) == next, "seed \(seed) \(now)")
     }
+  }
+
+  @Test func `on a day with longer hours there are slots to its close`() {
+    let today = MarketDefinition.mainlandChina
+    let longer = MarketDefinition(
+      code: today.code, name: today.name, zone: today.zone, currency: today.currency,
+      sessions: [
+        SessionHours(opens: 34_200, closes: 41_400), SessionHours(opens: 46_800, closes: 57_600),
+      ], auction: today.auction, tradingDays: today.tradingDays)
+    let windows = [
+      PollWindow.windows(of: longer, every: 3), PollWindow.aShare(every: 3),
+    ]
+    #expect(windows[0].contains { $0.opensAt == 46_740 && $0.closesAt == 57_690 })
+    #expect(windows[1].map(\.opensAt) == [32_400, 33_270, 46_740, 54_090])
+    #expect(windows[1].map(\.closesAt) == [33_270, 41_460, 54_090, 56_400])
+    var schedule = PollSchedule(seed: 1) { _ in true }
+    schedule.windowsOfDay = { windows[$0.weekday == 1 ? 0 : 1] }
+    let monday = TradingDay(daysSince1970: 20_640)
+    func cadence(on day: TradingDay) -> Int? {
+      schedule.nextSlot(after: Timestamp(day: day, secondOfDay: 56_000))?.cadenceSeconds
+    }
+    #expect(cadence(on: monday) == 3 && cadence(on: monday.advanced(by: 1)) == 30)
   }
 }

@@ -17,16 +17,16 @@ struct SinaKlineInterval: Equatable {
     tradingDay = day
     switch (timeframe.minutes, secondOfDay) {
     case (let minutes?, let second?):
-      guard SinaKlineInterval.isOnGrid(second, minutes: minutes) else {
+      guard SinaKlineInterval.isOnGrid(second, on: day, minutes: minutes) else {
         throw .malformed("day: no \(minutes)-minute bar ends at this time")
       }
       closedAt = Timestamp(day: day, secondOfDay: second)
       openedAt = closedAt.adding(seconds: Int64(-60 * minutes))
     case (nil, nil):
-      closedAt = Timestamp(day: day, secondOfDay: Session.afternoonClose)
+      let first = SinaKlineInterval.firstDay(of: timeframe, around: day)
+      closedAt = Timestamp(day: day, secondOfDay: TradingHours.mainlandChina(on: day).closes)
       openedAt = Timestamp(
-        day: SinaKlineInterval.firstDay(of: timeframe, around: day),
-        secondOfDay: Session.morningOpen)
+        day: first, secondOfDay: TradingHours.mainlandChina(on: first).opens)
     case (_?, nil): throw .malformed("day: date and time expected, found a date")
     case (nil, _?): throw .malformed("day: a date expected, found date and time")
     }
@@ -34,10 +34,12 @@ struct SinaKlineInterval: Equatable {
 
   /// Bars of one minute begin with 09:31 and a few with 09:30, the auction alone
   /// (docs/sources/sina.md#k-lines).
-  private static func isOnGrid(_ second: Int, minutes: Int) -> Bool {
-    if minutes == 1, second == Session.morningOpen { return true }
-    let opening = second <= Session.morningClose ? Session.morningOpen : Session.afternoonOpen
-    let isInSession = second > opening && second <= Session.afternoonClose
+  private static func isOnGrid(_ second: Int, on day: TradingDay, minutes: Int) -> Bool {
+    let hours = TradingHours.mainlandChina(on: day)
+    if minutes == 1, second == hours.opens { return true }
+    let pause = hours.breakSeconds
+    let opening = second <= pause.lowerBound ? hours.opens : pause.upperBound
+    let isInSession = second > opening && second <= hours.closes
     return isInSession && (second - opening) % (60 * minutes) == 0
   }
 

@@ -9,12 +9,14 @@ public final class RuleBook: Sendable {
   /// In the order they count.
   public let rules: [Rule]
   /// Whose rules count where no day is named.
-  let undatedDay: TradingDay
+  package let undatedDay: TradingDay
   let mainland: RuleTables
   private let america: RuleTables
   let mainlandChina: MarketDefinition
   let unitedStates: MarketDefinition
   let mainlandHours: TradingHours
+  /// The mainland's hours, with the first day of each, the newest first.
+  private let hoursByDay: [(from: TradingDay, hours: TradingHours)]
   private let plans: [String: [CodePlan]]
 
   private struct CodePlan: Sendable {
@@ -31,19 +33,35 @@ public final class RuleBook: Sendable {
     (mainland, america) = (Self.tables(of: "cn", rules), Self.tables(of: "us", rules))
     mainlandChina = Self.mainlandChina(mainland, on: undatedDay)
     unitedStates = Self.unitedStates(america, on: undatedDay)
-    guard let hours = TradingHours(mainlandChina) else {
-      preconditionFailure("the mainland has one or two sessions a day and no daylight saving")
+    let tables = mainland
+    let mainlandHours = { (day: TradingDay) in
+      guard let hours = TradingHours(Self.mainlandChina(tables, on: day)) else {
+        preconditionFailure("the mainland has one or two sessions a day and no daylight saving")
+      }
+      return hours
     }
-    mainlandHours = hours
+    self.mainlandHours = mainlandHours(undatedDay)
+    hoursByDay = Self.changes(of: Self.hoursKeys, in: rules).reversed().map {
+      ($0, mainlandHours($0))
+    }
     plans = Self.plans(mainland, rules)
   }
 
-  private static func plans(_ tables: RuleTables, _ rules: [Rule]) -> [String: [CodePlan]] {
-    let dated = rules.filter { $0.key == "codes" || $0.key.hasPrefix("volume_unit.") }
+  private static let hoursKeys = [
+    "hours", "opening_auction", "closing_auction", "after_hours", "zone",
+  ]
+
+  /// The days on which what rules of some keys say may change, in order.
+  private static func changes(of keys: [String], in rules: [Rule]) -> [TradingDay] {
+    let dated = rules.filter { rule in keys.contains { rule.key.hasPrefix($0) } }
     let first = TradingDay(daysSince1970: .min)
-    let changes = Set(
+    return Set(
       [first] + dated.compactMap(\.fromDay) + dated.compactMap { $0.toDay?.advanced(by: 1) }
     ).sorted()
+  }
+
+  private static func plans(_ tables: RuleTables, _ rules: [Rule]) -> [String: [CodePlan]] {
+    let changes = changes(of: ["codes", "volume_unit."], in: rules)
     return tables.volumeUnits.mapValues { units in
       changes.enumerated().map { place, from in
         let isLast = place == changes.count - 1
@@ -126,7 +144,18 @@ extension RuleBook {
 
 // MARK: - Markets
 
+extension TradingHours {
+  /// Those of Shanghai, Shenzhen and Beijing on a day.
+  package static func mainlandChina(on day: TradingDay) -> TradingHours {
+    RuleBook.current.hours(on: day)
+  }
+}
+
 extension RuleBook {
+  fileprivate func hours(on day: TradingDay) -> TradingHours {
+    hoursByDay.first { $0.from <= day }?.hours ?? mainlandHours
+  }
+
   package func mainlandChina(on day: TradingDay) -> MarketDefinition {
     Self.mainlandChina(mainland, on: day)
   }
