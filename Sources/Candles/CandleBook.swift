@@ -175,12 +175,6 @@ package struct CandleBook: Sendable {
 
   package func symbol(at index: Int) -> Symbol { instruments[index].symbol }
 
-  /// The tick of the day that its last row was of; nil where prices have none, as of indexes.
-  package func tick(at index: Int) -> ExactDecimal? { instruments[index].band?.tick }
-
-  /// Whether its code is of no kind.
-  package func isOfNoKind(_ index: Int) -> Bool { instruments[index].instrument == nil }
-
   @inline(__always)
   func hasDispute(_ index: Int) -> Bool {
     !disputes.isEmpty && disputes.index(forKey: index) != nil

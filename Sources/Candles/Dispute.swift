@@ -198,3 +198,11 @@ struct DayBand: Sendable {
     price.isZero || band.contains(price)
   }
 }
+
+extension CandleBook {
+  /// The tick of the day that its last row was of; nil where prices have none, as of indexes.
+  package func tick(at index: Int) -> ExactDecimal? { instruments[index].band?.tick }
+
+  /// Whether its code is of no kind.
+  package func isOfNoKind(_ index: Int) -> Bool { instruments[index].instrument == nil }
+}
