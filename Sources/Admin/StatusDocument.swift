@@ -61,6 +61,7 @@ extension DaemonReport {
         .object(privateServer?.backup?.pairs).line("backup", words: privateServer?.backup?.words)
       ),
       ("journal", journal.map { journalValue($0) } ?? .object(nil)),
+      ("disks", .list(disks.map { .object($0.pairs) })),
       ("reload", .object(reload?.pairs).line("last reload", words: reload?.words)),
       ("resident_memory_bytes", .count(resident).line("memory", words: "\(resident >> 20) MiB")),
     ]
@@ -111,6 +112,17 @@ extension PrivateServer {
       ("maintained_until", .text(maintainedUntil.map { "\($0)" })),
       ("fault", .text(fault)),
       ("install", .text(install)),
+    ]
+  }
+}
+
+extension DiskForecast {
+  fileprivate var pairs: Pairs {
+    let full = fullOn.map { "full on \($0) as it fills now" }
+    return [
+      ("disk", .text(name).line("disk of the \(name)", words: full)),
+      ("free_bytes", .count(freeBytes)),
+      ("full_on", .text(fullOn.map { "\($0)" })),
     ]
   }
 }

@@ -17,10 +17,9 @@ package struct ClusterSize: Sendable, Hashable {
       let words = try? ChildProcess.output(of: user.running(command)),
       let bytes = words.split(whereSeparator: \.isWhitespace).first.flatMap({ Int64($0) })
     else { return nil }
-    var disk = statvfs()
-    guard statvfs(server.directory, &disk) == 0 else { return nil }
+    guard let free = Folder.freeBytes(of: server.directory) else { return nil }
     self.bytes = bytes
-    freeBytes = Int64(disk.f_bavail) * Int64(disk.f_frsize)
+    freeBytes = free
   }
 
   private static let probeMegabytes: Int64 = 64

@@ -131,21 +131,22 @@ extension EmbeddedServer {
 
   /// Renames within the folder; also behind a power cut.
   func renameForGood(_ path: String, to other: String) throws(EmbeddedServerError) {
-    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { if folder >= 0 { close(folder) } }
-    guard folder >= 0, rename(path, other) == 0, fsync(folder) == 0 else {
-      throw unusable("rename \(path) in", errno: errno)
-    }
+    guard rename(path, other) == 0 else { throw unusable("rename \(path) in", errno: errno) }
+    try syncFolder()
   }
 
-  /// Writes a small file of the folder; also behind a power cut it is whole.
+  private func syncFolder() throws(EmbeddedServerError) {
+    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if folder >= 0 { close(folder) } }
+    guard folder >= 0, fsync(folder) == 0 else { throw unusable("sync", errno: errno) }
+  }
+
+  /// Writes a small file of the folder; it has reached the disk then.
   func replaceForGood(_ path: String, by text: String) throws(EmbeddedServerError) {
-    let draft = path + ".new"
-    let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    defer { if file >= 0 { close(file) } }
-    guard file >= 0, Glibc.write(file, text, text.utf8.count) == text.utf8.count, fsync(file) == 0
-    else { throw unusable("write \(draft) in", errno: errno) }
-    try renameForGood(draft, to: path)
+    guard SmallFile.replace(path, by: text) else {
+      throw unusable("write \(path) in", errno: errno)
+    }
+    try syncFolder()
   }
 
   private func launch(

@@ -77,6 +77,7 @@ package struct Daemon: Sendable {
     if isPrivate { try settings.embeddedServer.makeParents() }
     // Another daemon's folder is another daemon's server.
     let identity = try JournalIdentity(directory: settings.journalPath)
+    async let _: Void = watchDisks()
     guard isPrivate else { return try await serve(as: identity, onReady) }
     let keeper = PostgresSupervisor(settings.embeddedServer, log: log) { [state] in
       state.privateServer = $0

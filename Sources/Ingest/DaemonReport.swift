@@ -24,6 +24,8 @@ package struct DaemonReport: Sendable {
   package var storeAwaySince: Timestamp?
   /// nil where another server is configured.
   package var privateServer: PrivateServer?
+  /// Empty until they were looked at.
+  package var disks: [DiskForecast] = []
 
   package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }
 

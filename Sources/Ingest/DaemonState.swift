@@ -70,6 +70,7 @@ package final class DaemonState: Sendable {
     var storeConnects = 0
     var storeAwaySince: Timestamp?
     var privateServer: PrivateServer?
+    var disks: [DiskForecast] = []
     /// Questions to an engine that has not answered yet.
     var pendingReports = 0
   }
@@ -146,6 +147,11 @@ package final class DaemonState: Sendable {
     set { parts.withLock { $0.privateServer = newValue } }
   }
 
+  package var disks: [DiskForecast] {
+    get { parts.withLock { $0.disks } }
+    set { parts.withLock { $0.disks = newValue } }
+  }
+
   /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
@@ -176,6 +182,7 @@ package final class DaemonState: Sendable {
     report.storeConnects = parts.storeConnects
     report.storeAwaySince = parts.storeAwaySince
     report.privateServer = parts.privateServer
+    report.disks = parts.disks
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report

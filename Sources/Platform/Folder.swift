@@ -16,6 +16,14 @@ package enum Folder {
     }
     return names
   }
+
+  /// What this user may still write to the disk of a folder.
+  /// - Returns: nil where it cannot be asked; errno says why.
+  package static func freeBytes(of path: String) -> Int64? {
+    var disk = statvfs()
+    guard statvfs(path, &disk) == 0 else { return nil }
+    return Int64(clamping: disk.f_bavail) * Int64(clamping: disk.f_frsize)
+  }
 }
 
 /// A file that is read at once, such as those of /proc.
@@ -31,5 +39,16 @@ package enum SmallFile {
     var bytes = [UInt8](repeating: 0, count: bytesMax)
     let count = read(file, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+  }
+
+  /// Writes the file anew; also behind a power cut it is the old one or the new one.
+  /// - Returns: false where it cannot be written; errno says why.
+  @discardableResult
+  package static func replace(_ path: String, by text: String) -> Bool {
+    let draft = path + ".new"
+    let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    defer { if file >= 0 { close(file) } }
+    return file >= 0 && write(file, text, text.utf8.count) == text.utf8.count && fsync(file) == 0
+      && rename(draft, path) == 0
   }
 }

@@ -1,5 +1,5 @@
-import Glibc
 import Market
+import Platform
 import Postgres
 
 /// The connection that puts months in order: each call is a statement, and a transaction, of its
@@ -170,12 +170,6 @@ extension ReclusteringSession {
     let folder = folder ?? named
     return Space(
       monthBytes: monthBytes, neededBytes: monthBytes * 13 / 10 - copiedBytes + logBytes,
-      folder: folder, freeBytes: folder.flatMap(Self.freeBytes))
-  }
-
-  private static func freeBytes(of folder: String) -> Int64? {
-    var disk = statvfs()
-    guard statvfs(folder, &disk) == 0 else { return nil }
-    return Int64(clamping: disk.f_bavail) * Int64(clamping: disk.f_frsize)
+      folder: folder, freeBytes: folder.flatMap { Folder.freeBytes(of: $0) })
   }
 }

@@ -85,6 +85,9 @@ enum Sample {
       baseAt: now, waitingSegments: 1,
       drill: DrillResult(at: now, hasPassed: true, sentence: "7 rows"))
     report.privateServer?.install = "apt-get install postgresql-15"
+    report.disks = [
+      DiskForecast(name: "database", freeBytes: 1, fullOn: TradingDay("2026-09-01"))
+    ]
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
     report.journal = DiskUsage(
       segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)
