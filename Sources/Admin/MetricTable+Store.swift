@@ -30,14 +30,6 @@ extension MetricTable {
       report.privateServer?.install.map { [MetricSeries([$0], value: .integer(1))] } ?? []
     },
     Family(
-      .gauge, name: "candled_postgres_remaining_seconds",
-      help: "Time until the private PostgreSQL's major version is no longer maintained."
-    ) { report in
-      report.privateServer?.maintainedUntil.map { day in
-        .microseconds(Timestamp(day: day, secondOfDay: 0).microseconds(since: report.at))
-      }
-    },
-    Family(
       .gauge, name: "candled_archive_waiting_segments",
       help: "Segments of the private PostgreSQL's log that are not in the archive yet."
     ) { report in

@@ -114,12 +114,17 @@ extension MetricTable {
     ) {
       .flag($0.status.clock.isRefused)
     },
-    gauge(
-      "candled_calendar_remaining_seconds", help: "Time until the trading calendar ends."
-    ) { engine in
-      let end = Timestamp(
-        day: engine.now.shanghaiDay.advanced(by: engine.calendar.daysLeft + 1), secondOfDay: 0)
-      return .microseconds(end.microseconds(since: engine.now))
+    Family(
+      .gauge, name: "candled_due_seconds",
+      help: "Time to the end of the day by which something needs a person: see candled status.",
+      labels: MetricLabels("kind", values: DueItem.Kind.allCases.map(\.rawValue))
+    ) { report in
+      report.ends.map { item in
+        let end = Timestamp(day: item.day.advanced(by: 1), secondOfDay: 0)
+        return MetricSeries(
+          [item.kind.rawValue],
+          value: .microseconds(end.microseconds(since: report.engine?.now ?? report.at)))
+      }
     },
     gauge(
       "candled_calendar_supposed",

@@ -50,6 +50,7 @@ extension DaemonReport {
       ("term", .count(term)),
       ("is_ready", .flag(readiness.isReady).line("ready", words: ready)),
       ("not_ready", .texts(reasons)),
+      ("due", .list(due.map { .object(pairs(of: $0)) })),
       ("stale_loops", .texts(staleLoops).line("no progress", words: staleLoops.sentence)),
       ("loops", loopAges),
       ("engine", .object(engine?.pairs)),
@@ -67,6 +68,17 @@ extension DaemonReport {
     ]
   }
 
+  private func pairs(of item: DueItem) -> Pairs {
+    let words = "\(item.what): \(item.remedy)"
+    return [
+      ("kind", .text(item.kind.rawValue)),
+      ("day", .text("\(item.day)").line("due \(item.day)", words: words)),
+      ("days_left", .count(daysLeft(item))),
+      ("what", .text(item.what)),
+      ("to_do", .text(item.remedy)),
+    ]
+  }
+
   private var loopAges: StatusValue {
     let ages = Dictionary(
       loops.map { ($0.name, $0.ageMicroseconds / 1_000) }, uniquingKeysWith: max)
@@ -81,9 +93,8 @@ extension DaemonReport {
 
   private var serverWords: String? {
     guard let server = privateServer, let major = server.major else { return nil }
-    let end = server.maintainedUntil.map { ", maintained until \($0)" } ?? ""
     let missing = server.install.map { "; its programs are missing: \($0)" } ?? ""
-    return "\(major)\(end)\(missing)"
+    return "\(major)\(missing)"
   }
 
   private func journalValue(_ usage: DiskUsage) -> StatusValue {
@@ -109,7 +120,6 @@ extension PrivateServer {
   fileprivate var pairs: Pairs {
     [
       ("major", .count(major)),
-      ("maintained_until", .text(maintainedUntil.map { "\($0)" })),
       ("fault", .text(fault)),
       ("install", .text(install)),
     ]
@@ -188,7 +198,6 @@ extension EngineReport {
         .count(suspected).line(
           "codes", words: suspected > 0 ? "\(suspected) may have changed" : nil)
       ),
-      ("calendar_days_left", .count(calendar.daysLeft)),
       ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
       ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),
       ("replicas", .list(status.store.replicas.map { .object($0.pairs) })),

@@ -82,6 +82,8 @@ package struct StoreAccount: Sendable {
   package var candlesReclustered: Int64 = 0
   /// Used share of the server's notification queue; nil where it is not known.
   package var notificationQueue: ExactDecimal?
+  /// As they were found last.
+  package var contradictedFactors = ContradictedFactors()
   /// The replicas as they were found last.
   package var replicas: [ReplicaLink] = []
 

@@ -256,6 +256,10 @@ extension Engine {
       metadata: metadata)
   }
 
+  package func record(_ factors: ContradictedFactors) {
+    status.store.contradictedFactors = factors
+  }
+
   /// The replicas as they were found; each alarm is logged once.
   package func record(_ replicas: [ReplicaLink]) {
     let before = Dictionary(

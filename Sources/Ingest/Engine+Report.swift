@@ -27,6 +27,7 @@ extension Engine {
     report.keys = keys(at: now)
     report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
+    report.calendar.newYorkEnd = pipeline.recorded.sessions.lazy.map(\.day).max()
     report.calendar.isTodaySupposed =
       pipeline.calendar.declaration(of: now.shanghaiDay).isSupposedToTrade
     report.calendar.dateKept = pipeline.stages[0].dateKept(on: now.shanghaiDay)

@@ -66,9 +66,11 @@ package struct EngineReport: Sendable {
     package var parked: [KeyParking: Int] = [:]
   }
 
-  /// How far the calendar of the mainland exchanges reaches.
+  /// How far the calendars reach; of the mainland exchanges where nothing else is stated.
   package struct CalendarOutlook: Sendable {
     package var daysLeft = 0
+    /// The last day of New York's; nil where none is known.
+    package var newYorkEnd: TradingDay?
     /// Today may trade, and is not declared to.
     package var isTodaySupposed = false
     /// When they next open; nil where the calendar does not reach so far.

@@ -3,6 +3,7 @@
 
 package enum ExitCode: Int32, Sendable, CaseIterable {
   case ok = 0
+  case due = 1
   case usage = 64
   case dataError = 65
   case noInput = 66
@@ -18,6 +19,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
   package var meaning: String {
     switch self {
     case .ok: "done"
+    case .due: "candled status: something needs a person within 30 days"
     case .usage: "the command line is invalid"
     case .dataError: "the input is invalid, a response was refused as a whole, or a source changed"
     case .noInput: "an input file is missing or unreadable"

@@ -7,6 +7,8 @@ import TerminalView
 struct DaemonReply {
   private var page: String?
   private var silence = ""
+  /// How many things need a person soon.
+  private(set) var dueSoon = 0
 
   /// No daemon is asked.
   init(silence: String) { self.silence = silence }
@@ -20,13 +22,13 @@ struct DaemonReply {
       return
     }
     do {
-      let path = isJSON ? "/status" : "/status.txt"
-      let (status, body) = try await AdminClient.get(path, from: address)
-      if isJSON ? Self.isStatus(body) : body.hasPrefix("candled ") {
-        page = body
-      } else {
+      let (status, body) = try await AdminClient.get("/status", from: address)
+      guard let report = Report(body) else {
         silence = "another server than candled listens at \(address) (HTTP \(status))"
+        return
       }
+      dueSoon = (report.due ?? []).count { $0.daysLeft <= DueItem.soonDaysMax }
+      page = isJSON ? body : try await AdminClient.get("/status.txt", from: address).body
     } catch {
       let reason = Self.obstacle(to: address) ?? "\(error)"
       silence = "not running, or not listening at \(address) (\(reason))"
@@ -39,9 +41,22 @@ struct DaemonReply {
     return String(cString: strerror(errno))
   }
 
-  private static func isStatus(_ body: String) -> Bool {
-    let object = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
-    return object?["role"] is String
+  /// What is read of `/status`.
+  private struct Report: Decodable {
+    struct Due: Decodable { var daysLeft: Int }
+
+    var role: String
+    var due: [Due]?
+
+    /// nil: it is none.
+    init?(_ body: String) {
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      guard let report = try? decoder.decode(Report.self, from: Data(body.utf8)) else {
+        return nil
+      }
+      self = report
+    }
   }
 
   var isThere: Bool { page != nil }

@@ -16,14 +16,16 @@ struct Status: AsyncParsableCommand {
     abstract: "Show the state of the daemon and of the database.",
     discussion: Help.discussion(
       """
-      From the daemon at admin.listen: its role, its sources and how late they are, the journal \
-      and the last reload, or one line if it is not reachable. From the database: the stored \
-      journal position, the last commit, the row counts of the newest trading day and the \
-      certificates. Exits 69 if there is no database.
+      From the daemon at admin.listen: its role, what will need a person within 400 days, its \
+      sources and how late they are, the journal and the last reload, or one line if it is not \
+      reachable. From the database: the stored journal position, the last commit, the row counts \
+      of the newest trading day and the certificates. Exits 69 if there is no database, 1 if \
+      something needs a person within 30 days.
       """,
       examples: [
         "candled status": "as a table",
         "candled status --json | jq .daemon.role": "the role of the daemon",
+        "candled status --json | jq .daemon.due": "what will need a person, and when",
         "candled status --json | jq .last_commit_age_seconds": "for a monitor",
       ]))
 
@@ -49,6 +51,12 @@ struct Status: AsyncParsableCommand {
         try StandardOutput.write(json ? "{\"daemon\":\(daemon.json)}\n" : daemon.text)
       }
       throw error
+    }
+    guard daemon.dueSoon == 0 else {
+      throw CommandFailure(
+        status: .due,
+        sentence: "to do within \(DueItem.soonDaysMax) days: \(counted(daemon.dueSoon, "thing"))"
+          + ", see due")
     }
   }
 }

@@ -65,7 +65,9 @@ import Testing
       $0["title"] as? String
     }
     #expect(
-      rows == ["Health", "Recording", "Sources", "Store", "Replicas", "Journal", "Process"])
+      rows == [
+        "Health", "Recording", "Sources", "Store", "Years", "Replicas", "Journal", "Process",
+      ])
   }
 
   @Test(arguments: [

@@ -74,6 +74,10 @@ enum Sample {
     engine.status.commits.lastAt = now
     engine.status.commits.lag.record(microseconds: 99_000_000)
     engine.quarantined = 900
+    engine.symbols = 1
+    engine.calendar.newYorkEnd = TradingDay("2026-12-24")
+    engine.status.store.contradictedFactors.instruments = 2
+    engine.status.store.contradictedFactors.lastDay = TradingDay("2026-06-25")
     var report = leading(engine)
     report.loops = (0..<100).map {
       DaemonReport.Loop(name: "loop\($0)", ageMicroseconds: 1, isStale: false)

@@ -86,10 +86,11 @@ import Testing
     (engine.calendar.daysLeft, engine.symbols) = (2, 1)
     // 10:00 in Shanghai: 14 hours of today and two days.
     let left = try PrometheusPage(Sample.page(Sample.leading(engine)))
-    #expect(left["candled_calendar_remaining_seconds"] == Double((14 + 48) * 3_600))
+    let shanghai = ["kind": "calendar_shanghai"]
+    #expect(left["candled_due_seconds", shanghai] == Double((14 + 48) * 3_600))
     (engine.calendar.daysLeft, engine.calendar.isTodaySupposed) = (-1, true)
     let over = try PrometheusPage(Sample.page(Sample.leading(engine)))
-    #expect(over["candled_calendar_remaining_seconds"] == Double(-10 * 3_600))
+    #expect(over["candled_due_seconds", shanghai] == Double(-10 * 3_600))
     #expect(left["candled_calendar_supposed"] == 0 && over["candled_calendar_supposed"] == 1)
   }
 

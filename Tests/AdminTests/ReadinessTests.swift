@@ -138,8 +138,8 @@ import Transport
     report.privateServer?.maintainedUntil = TradingDay("2026-07-07")
     var page = try PrometheusPage(Sample.page(report))
     #expect(Readiness(report).isReady && page["candled_postgres_missing"] == nil)
-    // 10:00 in Shanghai: 14 hours are left.
-    #expect(page["candled_postgres_remaining_seconds"] == 50_400.0)
+    // 10:00 in Shanghai: 14 hours are left of today, and all of its last day.
+    #expect(page["candled_due_seconds", ["kind": "postgres"]] == 136_800.0)
     let install = "apt-get install postgresql-15"
     report.privateServer?.install = install
     page = try PrometheusPage(Sample.page(report))

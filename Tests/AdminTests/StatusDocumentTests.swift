@@ -60,6 +60,9 @@ import Transport
       "uptime_seconds":90,"role":"leading","term":4,"is_ready":false,
       "not_ready":["no progress: engine","store cannot renew the lease for 60 s",
       "journal cannot be written: full"],
+      "due":[{"kind":"calendar_shanghai","day":"2026-07-06","days_left":0,
+      "what":"Shanghai's trading calendar ends","to_do":"the next year's days come by themselves
+       around New Year; if not, install a newer release"}],
       "stale_loops":["engine"],"loops":{"admin":2,"engine":1.234},
       "engine":{"now":"2026-07-06T10:00:00+08:00","market":"morning session",
       "next_session_at":"2026-07-06T13:00:00+08:00","serving":"sina","is_on_fallback":false,
@@ -67,7 +70,7 @@ import Transport
       "gaps_opened":0,"gaps_closed":0,"revisions":0,"rejections":0,"pending_candles":0,
       "backlog_entries":7,"last_commit_at":"2026-07-06T10:00:00+08:00","commit_milliseconds":7.4,
       "lag_milliseconds":5,"change_seq":0,"journal_fault":"full","keys_parked":2,
-      "codes_suspected":0,"calendar_days_left":0,
+      "codes_suspected":0,
       "is_catching_up":true,"is_certificate_overdue":true,
       "replicas":[{"replica":"analysts","is_connected":false,"slot_bytes":8589934592,
       "slot_limit_bytes":10737418240,"alarm":"near_limit"},
@@ -101,6 +104,8 @@ import Transport
       role                       leading, term 4
       ready                      no progress: engine; store cannot renew the lease for 60 s; \
       journal cannot be written: full
+      due 2026-07-06             Shanghai's trading calendar ends: the next year's days come by \
+      themselves around New Year; if not, install a newer release
       no progress                engine
       market                     morning session
       sweeps                     0 over 5 symbols
@@ -168,7 +173,7 @@ import Transport
       document.json
         == #"{"version":"\#(BuildVersion.current)","at":"2026-07-06T10:00:00+08:00","#
         + #""started_at":"2026-07-06T10:00:00+08:00","uptime_seconds":0,"role":"standby","#
-        + #""leader":"host-a","is_ready":false,"not_ready":["standby behind host-a"],"#
+        + #""leader":"host-a","is_ready":false,"not_ready":["standby behind host-a"],"due":[],"#
         + #""stale_loops":[],"loops":{},"sources":[],"resident_memory_bytes":0}"#)
     #expect(document.text.split(separator: "\n").count == 4)
   }

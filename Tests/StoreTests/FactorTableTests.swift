@@ -120,9 +120,15 @@ import Testing
       try served()[1]
         == ["hfq", "2026-07-06", "1.431466", "derived", "contradicted", "14.30978723404"])
     #expect(try await commit(file("14.30978723404"), 3).contradictedFactors.isEmpty)
+    // A person looks at it for a month.
+    let found = try await writer.contradictedFactors(on: Self.exDay.advanced(by: 29))
+    #expect(found.instruments == 1 && found.lastDay == Self.exDay)
+    let later = try await writer.contradictedFactors(on: Self.exDay.advanced(by: 30))
+    #expect(later.instruments == 0 && later.lastDay == nil)
     // The file is put right, and what was believed stays.
     #expect(try await commit(file("1.430978723404"), 4).contradictedFactors.isEmpty)
     #expect(try served()[1][4] == "proven")
+    #expect(try await writer.contradictedFactors(on: Self.exDay).instruments == 0)
     #expect(
       try database.value(
         "select count(*) from candled.factors where verdict = 'contradicted'") == "2")

@@ -1,0 +1,61 @@
+import Admin
+import Commits
+import Feeds
+import Market
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+@Suite struct DueItemTests {
+  private static func report(_ change: (inout EngineReport) -> Void) -> DaemonReport {
+    var engine = Sample.engine()
+    engine.symbols = 1
+    engine.calendar.daysLeft = 178
+    change(&engine)
+    return Sample.leading(engine)
+  }
+
+  @Test func `all ends are in one list, the earliest first, each with what to do`() {
+    let due = Sample.full().due
+    #expect(due.map(\.kind) == [.shanghaiCalendar, .factors, .newYorkCalendar])
+    #expect(due.map { "\($0.day)" } == ["2026-07-06", "2026-07-25", "2026-12-24"])
+    #expect(due.allSatisfy { $0.what.count > 10 && $0.remedy.count > 20 })
+    let ends = Sample.full().ends
+    #expect(Set(ends.map(\.kind)) == Set(DueItem.Kind.allCases))
+  }
+
+  @Test func `an end is listed 400 days ahead, and not earlier`() throws {
+    var report = Self.report { _ in }
+    report.privateServer = PrivateServer()
+    report.privateServer?.major = 15
+    report.privateServer?.maintainedUntil = Sample.now.shanghaiDay.advanced(by: 401)
+    #expect(report.due.map(\.kind) == [.shanghaiCalendar] && report.ends.count == 2)
+    report.privateServer?.maintainedUntil = Sample.now.shanghaiDay.advanced(by: 400)
+    #expect(report.due.map(report.daysLeft) == [178, 400])
+    report.privateServer?.major = nil
+    #expect(report.ends.count == 1)
+  }
+
+  /// It is requested each day, 400 days ahead.
+  @Test func `New York's calendar is due once its days are no longer added`() {
+    let today = Sample.now.shanghaiDay
+    let whole = Self.report { $0.calendar.newYorkEnd = today.advanced(by: 398) }
+    #expect(whole.due.map(\.kind) == [.shanghaiCalendar])
+    let late = Self.report { $0.calendar.newYorkEnd = today.advanced(by: 365) }
+    #expect(late.due.map(\.kind) == [.shanghaiCalendar, .newYorkCalendar])
+  }
+
+  @Test func `a contradicted factor is to be looked at within a month`() {
+    let report = Self.report {
+      $0.status.store.contradictedFactors.instruments = 1
+      $0.status.store.contradictedFactors.lastDay = $0.now.shanghaiDay
+    }
+    #expect(report.due.first?.kind == .factors && report.daysLeft(report.due[0]) == 30)
+    #expect(report.due.first?.what == "factors of 1 instrument contradict the exchange")
+  }
+
+  @Test func `where no market is polled no calendar ends`() {
+    #expect(Self.report { $0.symbols = 0 }.due.isEmpty)
+  }
+}
