@@ -67,6 +67,8 @@ package struct StoredPrice: Sendable, Hashable {
   package var previousClose: ExactDecimal?
   /// As the day before ended.
   package var yesterdayClose: ExactDecimal?
+  /// Newer prices may exist that cannot be had now.
+  package var isStale = true
 }
 
 /// What an account has at one moment.

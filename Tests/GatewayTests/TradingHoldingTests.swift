@@ -144,14 +144,14 @@ import Testing
       let account = PaperAccount(
         id: 1, name: "a", market: .mainland, currency: "CNY", createdAt: StoreSamples.start,
         available: .zero, frozen: .zero)
-      let price = HoldingPrice(
+      let price = StoredPrice(
         day: day, last: nil, previousClose: nil, yesterdayClose: nil, isStale: false)
+      let opening = AccountOpening(day: opened, balances: [], booked: [])
       return AccountHoldings(
-        account: account, books: [:], records: [],
-        opening: AccountOpening(day: opened, balances: [], booked: []), prices: [symbol: price]
+        account: account, held: HeldAccount(opening: opening, prices: [symbol: price])
       ).revalued(in: state)
     }
-    #expect(revalued(openedOn: day)?.prices[symbol]?.last == Self.price)
+    #expect(revalued(openedOn: day)?.held.prices[symbol]?.last == Self.price)
     #expect(revalued(openedOn: day.advanced(by: -1)) == nil)
   }
 
@@ -179,7 +179,7 @@ import Testing
   func exDayProfit() throws {
     let day = StoreSamples.day
     let symbol = StoreSamples.symbol(0)
-    let price = HoldingPrice(
+    let price = StoredPrice(
       day: day, last: ExactDecimal(units: 760, scale: 2),
       previousClose: ExactDecimal(units: 760, scale: 2), yesterdayClose: ExactDecimal(10),
       isStale: false)
@@ -255,7 +255,7 @@ import Testing
         symbol: symbol, quantity: ExactDecimal(200), bought: ExactDecimal(200),
         paid: ExactDecimal(2_000), gainedToday: ExactDecimal(bought), spentToday: .zero,
         isActionBooked: isBooked)
-      let price = HoldingPrice(
+      let price = StoredPrice(
         day: day, last: Self.price, previousClose: ExactDecimal(10),
         yesterdayClose: ExactDecimal(close), isStale: false)
       return try ValuedHolding(record, books: [:], price: price)

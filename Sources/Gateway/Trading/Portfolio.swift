@@ -10,7 +10,7 @@ struct ValuedHolding: Sendable {
   let sellable: ExactDecimal
   let today: ExactDecimal
   let frozen: ExactDecimal
-  let price: HoldingPrice
+  let price: StoredPrice
   /// At the average price.
   let cost: ExactDecimal
   let value: ExactDecimal
@@ -20,7 +20,7 @@ struct ValuedHolding: Sendable {
 
   private static let cashPlaces: UInt8 = 2
 
-  init(_ record: HoldingRecord, books: [Book: ExactDecimal], price: HoldingPrice)
+  init(_ record: HoldingRecord, books: [Book: ExactDecimal], price: StoredPrice)
     throws(ExactDecimalError)
   {
     let unit = LedgerUnit.shares(record.symbol)
@@ -51,18 +51,7 @@ struct ValuedHolding: Sendable {
   }
 }
 
-/// What an instrument is valued at.
-struct HoldingPrice: Sendable, Hashable {
-  /// The trading day of the price.
-  var day: TradingDay
-  var last: ExactDecimal?
-  /// The exchange's reference price of the day.
-  var previousClose: ExactDecimal?
-  /// As the day before ended.
-  var yesterdayClose: ExactDecimal?
-  /// Newer prices may exist that cannot be had now.
-  var isStale: Bool
-
+extension StoredPrice {
   /// What a share was worth when the day began. With the cash or the shares of its ex-day, that is
   /// the close; without them the reference price, which is lower by as much.
   func before(isActionBooked: Bool) -> ExactDecimal? {
@@ -83,7 +72,7 @@ struct HoldingPrice: Sendable, Hashable {
 extension AccountOpening {
   /// What it was worth, and what had been paid in until then.
   func value(
-    at prices: [Symbol: HoldingPrice]
+    at prices: [Symbol: StoredPrice]
   ) throws(ExactDecimalError) -> (equity: ExactDecimal, paidIn: ExactDecimal) {
     var (equity, paidIn) = (ExactDecimal(units: 0, scale: 2), ExactDecimal.zero)
     for row in balances {
@@ -156,22 +145,19 @@ extension ExactDecimal {
 /// What an account holds, as it was read at one moment, and what it is valued at.
 struct AccountHoldings: Sendable {
   var account: PaperAccount
-  let books: [Book: ExactDecimal]
-  let records: [HoldingRecord]
-  let opening: AccountOpening
-  var prices: [Symbol: HoldingPrice]
+  var held: HeldAccount
 
   func portfolio() throws(Problem) -> Portfolio {
     do throws(ExactDecimalError) {
       var holdings: [ValuedHolding] = []
-      for record in records {
-        guard let price = prices[record.symbol] else { continue }
-        holdings.append(try ValuedHolding(record, books: books, price: price))
+      for record in held.holdings {
+        guard let price = held.prices[record.symbol] else { continue }
+        holdings.append(try ValuedHolding(record, books: held.books, price: price))
       }
       // The far side is what was paid in, negative.
-      let paidIn = try .zero - (books[Book(.cash, .world)] ?? .zero)
+      let paidIn = try .zero - (held.books[Book(.cash, .world)] ?? .zero)
       return try Portfolio(
-        account, holdings: holdings, before: try opening.value(at: prices),
+        account, holdings: holdings, before: try held.opening.value(at: held.prices),
         paidIn: paidIn)
     } catch {
       throw .internalError
@@ -181,12 +167,12 @@ struct AccountHoldings: Sendable {
   /// At the prices in memory now; nil where a day has begun since, with which more differs.
   func revalued(in state: MarketState) -> AccountHoldings? {
     var revalued = self
-    for (symbol, price) in prices {
+    for (symbol, price) in held.prices {
       guard let place = state.directory.meant(by: symbol), state.figures(of: place) != nil
       else { continue }
       var price = price
-      guard price.day <= opening.day, price.update(at: place, in: state) else { return nil }
-      revalued.prices[symbol] = price
+      guard price.day <= held.opening.day, price.update(at: place, in: state) else { return nil }
+      revalued.held.prices[symbol] = price
     }
     return revalued
   }
@@ -209,30 +195,16 @@ extension TradingService {
     if !state.isLoaded { throw .storeAway }
     let (id, today) = (account.id, self.today(of: account))
     let day = state.quoteDay ?? today
-    let held = try await reading.run { (connection) throws(AppStoreError) in
+    var held = try await reading.run { (connection) throws(AppStoreError) in
       try HoldingTable(connection).held(by: id, on: day, today: today)
     }
     var account = account
     account.available = held.books[Book(.cash, .available)] ?? .zero
     account.frozen = held.books[Book(.cash, .frozen)] ?? .zero
-    var prices: [Symbol: HoldingPrice] = [:]
-    for (symbol, stored) in held.prices {
-      prices[symbol] = Self.price(of: symbol, or: stored, in: state)
+    for symbol in held.prices.keys {
+      guard let place = state.directory.meant(by: symbol) else { continue }
+      _ = held.prices[symbol]?.update(at: place, in: state)
     }
-    return AccountHoldings(
-      account: account, books: held.books, records: held.holdings, opening: held.opening,
-      prices: prices)
-  }
-
-  /// As memory has it.
-  /// - Parameter stored: where memory has none of its day.
-  private static func price(
-    of symbol: Symbol, or stored: StoredPrice, in state: MarketState
-  ) -> HoldingPrice {
-    var price = HoldingPrice(
-      day: stored.day, last: stored.last, previousClose: stored.previousClose,
-      yesterdayClose: stored.yesterdayClose, isStale: true)
-    if let place = state.directory.meant(by: symbol) { _ = price.update(at: place, in: state) }
-    return price
+    return AccountHoldings(account: account, held: held)
   }
 }
