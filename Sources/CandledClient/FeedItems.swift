@@ -18,10 +18,7 @@ public struct FeedItems: AsyncSequence, Sendable {
   let onConnection: @Sendable (FeedConnection) -> Void
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(
-      session: FollowSession(
-        url: url, after: after, epoch: epoch, pollSeconds: pollSeconds,
-        retryMillisecondsMax: retryMillisecondsMax, onConnection: onConnection))
+    Iterator(session: FollowSession(self))
   }
 
   public struct Iterator: AsyncIteratorProtocol {

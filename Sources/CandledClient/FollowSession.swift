@@ -13,10 +13,7 @@ actor FollowSession {
   private let executor = ThreadExecutor(name: "candled-follow")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private let url: String
-  private let pollMilliseconds: Int32
-  private let retryMillisecondsMax: Int32
-  private let onConnection: @Sendable (FeedConnection) -> Void
+  private let items: FeedItems
   private var cursor: Int64?
   private var epoch: Int64?
   private var reader: StoreReader?
@@ -30,16 +27,9 @@ actor FollowSession {
 
   private static let pauseMillisecondsMin: Int32 = 50
 
-  init(
-    url: String, after: Int64?, epoch: Int64?, pollSeconds: Int, retryMillisecondsMax: Int32,
-    onConnection: @escaping @Sendable (FeedConnection) -> Void
-  ) {
-    self.url = url
-    self.onConnection = onConnection
-    cursor = after
-    self.epoch = epoch
-    pollMilliseconds = Int32(clamping: max(pollSeconds, 1) * 1_000)
-    self.retryMillisecondsMax = max(retryMillisecondsMax, 1)
+  init(_ items: FeedItems) {
+    self.items = items
+    (cursor, epoch) = (items.after, items.epoch)
   }
 
   /// The next item; blocks this actor's own thread. nil once interrupted.
@@ -54,7 +44,7 @@ actor FollowSession {
       } catch {
         reader = nil
         if !error.isTransient { return .failure(error) }
-        if failures == 0 { onConnection(.lost(error)) }
+        if failures == 0 { items.onConnection(.lost(error)) }
         pause()
       }
     }
@@ -66,17 +56,19 @@ actor FollowSession {
     if mayHaveMore {
       mayHaveMore = false
       enqueue(try reader.changes(after: cursor))
-      if failures > 0 { onConnection(.restored) }
+      if failures > 0 { items.onConnection(.restored) }
       failures = 0
     } else {
-      _ = try reader.wait(milliseconds: pollMilliseconds, interrupt: interrupt.descriptor)
+      _ = try reader.wait(
+        milliseconds: Int32(clamping: max(items.pollSeconds, 1) * 1_000),
+        interrupt: interrupt.descriptor)
       mayHaveMore = true
     }
   }
 
   private func connected() throws(StoreError) -> StoreReader {
     if let reader { return reader }
-    let fresh = try StoreReader(following: url)
+    let fresh = try StoreReader(following: items.url)
     reader = fresh
     mayHaveMore = true
     return fresh
@@ -110,6 +102,6 @@ actor FollowSession {
   private func pause() {
     let ceiling = Self.pauseMillisecondsMin << min(failures, 7)
     failures += 1
-    interrupt.wait(milliseconds: .random(in: 1...min(ceiling, retryMillisecondsMax)))
+    interrupt.wait(milliseconds: .random(in: 1...min(ceiling, max(items.retryMillisecondsMax, 1))))
   }
 }

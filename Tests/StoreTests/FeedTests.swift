@@ -51,9 +51,9 @@ import Testing
       LoopbackListener.serve(listener) { _ in attempts.withLock { $0 += 1 } }
     }
     let session = FollowSession(
-      url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0, epoch: nil,
-      pollSeconds: 5, retryMillisecondsMax: 250
-    ) { _ in }
+      FeedItems(
+        url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0,
+        epoch: nil, pollSeconds: 5, retryMillisecondsMax: 250, onConnection: { _ in }))
     let following = Task { await session.next() }
     try await Task.sleep(for: .seconds(3))
     session.interrupt.signal()
@@ -65,9 +65,9 @@ import Testing
   @Test func `a longest pause of nothing is one`() async throws {
     let (listener, port) = try LoopbackListener.open()
     let session = FollowSession(
-      url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0, epoch: nil,
-      pollSeconds: 5, retryMillisecondsMax: 0
-    ) { _ in }
+      FeedItems(
+        url: "host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable", after: 0,
+        epoch: nil, pollSeconds: 5, retryMillisecondsMax: 0, onConnection: { _ in }))
     let attempts = Locked(0)
     try DetachedThread.start(name: "refusing") {
       LoopbackListener.serve(listener) { _ in
