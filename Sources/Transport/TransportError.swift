@@ -4,7 +4,6 @@
 // label the caller gave the route. It must never hold a URL, a header, a body or libcurl's error
 // buffer (which quotes host names and URLs).
 
-/// Why a request has no response.
 package struct TransportError: Error, Sendable, Hashable {
   package enum Code: String, Sendable, CaseIterable {
     /// The deadline, the connect deadline or the low-speed guard ran out.

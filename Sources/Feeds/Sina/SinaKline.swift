@@ -50,15 +50,9 @@ private struct SinaKlineRows {
   let symbol: Symbol
   let timeframe: Timeframe
   let calendar: TradingCalendar
-  private var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
-  private var refused: [RefusedRow] = []
-  private var dropped: [DroppedMember] = []
-
-  init(symbol: Symbol, timeframe: Timeframe, calendar: TradingCalendar) {
-    self.symbol = symbol
-    self.timeframe = timeframe
-    self.calendar = calendar
-  }
+  var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
+  var refused: [RefusedRow] = []
+  var dropped: [DroppedMember] = []
 
   mutating func read(_ reader: inout JSONReader, at place: Int) throws(JSONFault) {
     let start = reader.offset
