@@ -60,6 +60,13 @@ package final class QueryPool: Sendable {
     return try result.get()
   }
 
+  /// The same for a request: `Problem` is what it is answered with.
+  func query<Value: Sendable>(
+    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
+  ) async throws(Problem) -> Value {
+    do throws(StoreError) { return try await run(body) } catch { throw Problem(error) }
+  }
+
   private func startNext() {
     let next = queue.withLock { $0.next() }
     next?.request.resume(returning: next?.resource)

@@ -81,7 +81,7 @@ extension MarketRoutes {
     let place = try series(spelling, source: source, state: state)
     let series = state.directory[place]
     let figures = state.figures(of: place)
-    let rows = try await query { (reader) throws(StoreError) in
+    let rows = try await pool.query { (reader) throws(StoreError) in
       try reader.chart(
         of: series, timeframe: timeframe, period: period, lastDay: figures?.tradingDay)
     }

@@ -52,7 +52,7 @@ extension MarketRoutes {
     let request = try HistoryRequest(arguments, series: series, lastDay: lastDay)
     let query = request.query
     let (points, forming) = (request.points, request.formingSeries)
-    let page = try await self.query { (reader) throws(StoreError) in
+    let page = try await pool.query { (reader) throws(StoreError) in
       try reader.page(query, points: points.map { Int32($0) }, forming: forming)
     }
     let (body, hash) = request.encode(page)
@@ -67,7 +67,7 @@ extension MarketRoutes {
   ) async throws(Problem) -> TradingDay {
     if let day = state.figures(of: place)?.tradingDay { return day }
     let series = state.directory[place]
-    let stored = try await query { (reader) throws(StoreError) in
+    let stored = try await pool.query { (reader) throws(StoreError) in
       try reader.newestDay(of: series)
     }
     return stored ?? series.zone.day(at: .now)

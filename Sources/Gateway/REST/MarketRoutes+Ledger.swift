@@ -61,7 +61,7 @@ extension MarketRoutes {
         "/v1/sources", summary: "The sources, and how their endpoints do.",
         answer: .list("sources", of: SourceRecord.shape), problems: [.serviceUnavailable]
       ) { _ in
-        let sources = try await query { (reader) throws(StoreError) in try reader.sources() }
+        let sources = try await pool.query { (reader) throws(StoreError) in try reader.sources() }
         return answer("sources", sources, as: SourceRecord.shape)
       },
     ]
@@ -82,7 +82,7 @@ extension MarketRoutes {
     let series = state.directory[try self.series(arguments, state: state)]
     guard let at = arguments.moment("at", zone: series.zone) else { throw .notFound }
     let interval = arguments["interval"].flatMap { Timeframe(interval: $0) } ?? .minute1
-    let facts = try await query { (reader) throws(StoreError) in
+    let facts = try await pool.query { (reader) throws(StoreError) in
       try reader.why(series.symbol, at: at, timeframe: interval, source: series.sourceName)
     }
     return answer("facts", facts, as: CandleFact.shape, in: series.zone)
@@ -111,7 +111,7 @@ extension MarketRoutes {
     let limit = Int(arguments.integer("limit") ?? Self.rowsDefault)
     let fingerprint = arguments.fingerprint(of: "\(name) \(subject)")
     let after = try arguments.cursor(of: fingerprint)
-    let rows = try await query { (reader) throws(StoreError) in
+    let rows = try await pool.query { (reader) throws(StoreError) in
       try read(reader, after, Int32(limit + 1))
     }
     let shown = rows.prefix(limit)
@@ -129,7 +129,7 @@ extension MarketRoutes {
     let from = arguments.moment("from", zone: series.zone) ?? Timestamp(seconds: 0)
     let to = arguments.moment("to", zone: series.zone) ?? Timestamp.now.adding(seconds: 86_400)
     let opened = from..<max(from, to)
-    let rows = try await query { (reader) throws(StoreError) in
+    let rows = try await pool.query { (reader) throws(StoreError) in
       try reader.revisions(of: series.id, opened: opened, limit: Int32(Self.rowsMax + 1))
     }
     return answer("revisions", rows, as: RevisionRecord.shape, in: series.zone)
@@ -146,7 +146,7 @@ extension MarketRoutes {
       if after == nil { throw Cursor.unknown }
     }
     let read: CoverageMemory.Read = { (series) throws(Problem) in
-      try await query { (reader) throws(StoreError) in
+      try await pool.query { (reader) throws(StoreError) in
         let (seq, rows) = try reader.coverage(day: day, of: series)
         return CoverageMemory.Reading(seq: seq, rows: rows)
       }

@@ -1,7 +1,6 @@
 /// The routes of the market: what each needs is memory, and for what is no state, the pool.
 
 import HTTPTypes
-import Market
 import Reader
 
 package struct MarketRoutes: Sendable {
@@ -43,11 +42,5 @@ package struct MarketRoutes: Sendable {
         nearest: directory.sourceNames)
     }
     throw .unknownSymbol(spelling, in: directory)
-  }
-
-  func query<Value: Sendable>(
-    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
-  ) async throws(Problem) -> Value {
-    do throws(StoreError) { return try await pool.run(body) } catch { throw Problem(error) }
   }
 }

@@ -98,7 +98,7 @@ extension TradingService {
     let asked = listed.map {
       NewestCandles(of: $0.id, .day1, count: Int32(Self.daysMax + Self.daysBefore))
     }
-    let days = try await query { (reader) throws(StoreError) in
+    let days = try await pool.query { (reader) throws(StoreError) in
       try reader.newest(asked, from: from, before: before)
     }
     var closes = newest

@@ -1,7 +1,6 @@
 import AppStore
 import Foundation
 import HTTPTypes
-import Market
 import PaperTrading
 import Platform
 import Reader
@@ -131,12 +130,6 @@ package struct TradingService: Sendable {
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) async throws(Problem) -> Value {
     do throws(AppStoreError) { return try await store.run(body) } catch { throw Problem(error) }
-  }
-
-  func query<Value: Sendable>(
-    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
-  ) async throws(Problem) -> Value {
-    do throws(StoreError) { return try await pool.run(body) } catch { throw Problem(error) }
   }
 
   /// - Parameter id: nil for the user's first account.

@@ -82,7 +82,7 @@ extension AlpacaRoutes {
     let asked =
       series.map { NewestCandles(of: $0, .minute1) }
       + series.map { NewestCandles(of: $0, .day1, count: days) }
-    let found = try await market.query { (reader) throws(StoreError) in
+    let found = try await market.pool.query { (reader) throws(StoreError) in
       try reader.newest(days == 0 ? Array(asked.prefix(series.count)) : asked)
     }
     return series.indices.map { index in

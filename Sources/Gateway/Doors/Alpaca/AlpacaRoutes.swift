@@ -125,7 +125,7 @@ struct AlpacaRoutes: Sendable {
       names: ["symbol", "symbols"]
         + Self.barsParameters.map(\.name).filter { !["limit", "page_token"].contains($0) },
       in: state)
-    return try await market.query { (reader) throws(StoreError) in try request.read(reader) }
+    return try await market.pool.query { (reader) throws(StoreError) in try request.read(reader) }
   }
 
   // MARK: Shared

@@ -77,7 +77,7 @@ extension UDFRoutes {
   private func history(_ arguments: Arguments) async throws(Problem) -> Answer {
     let asked = try asked(arguments)
     let countback = arguments.integer("countback").map { Int($0) }
-    let (bars, before) = try await market.query { (reader) throws(StoreError) in
+    let (bars, before) = try await market.pool.query { (reader) throws(StoreError) in
       let bars = try asked.bars.read(
         reader, from: countback == nil ? asked.from : nil, to: asked.to,
         newest: countback ?? UDFBars.countMax)
@@ -109,7 +109,7 @@ extension UDFRoutes {
     let asked = try asked(arguments)
     let series = asked.bars.series
     let zone = series.zone
-    let (bars, gaps, revisions) = try await market.query { (reader) throws(StoreError) in
+    let (bars, gaps, revisions) = try await market.pool.query { (reader) throws(StoreError) in
       let bars = try asked.bars.read(
         reader, from: asked.from, to: asked.to, newest: UDFBars.countMax)
       let resolution = asked.bars.resolution
