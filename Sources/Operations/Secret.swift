@@ -8,8 +8,6 @@ package struct Secret: Sendable, Equatable {
 
   /// The characters. For handing to the library that needs them, never for text of our own.
   package func reveal() -> String { value }
-
-  package var isEmpty: Bool { value.isEmpty }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

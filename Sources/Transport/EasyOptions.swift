@@ -79,8 +79,4 @@ struct EasyOptions {
     // with it every other transfer.
     set(CURLOPT_QUICK_EXIT, to: 1)
   }
-
-  mutating func set(_ option: CURLoption, to value: some RawRepresentable<UInt32>) {
-    set(option, to: Int(value.rawValue))
-  }
 }

@@ -13,7 +13,6 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
     package var waitMicroseconds: Int64
   }
 
-  package let ratePerSecond: Int
   package let burst: Int
   private let interval: Int64
   private let window: Int64
@@ -31,7 +30,6 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
   /// - Parameter ratePerSecond: above 0, at most 1,000,000.
   package init(ratePerSecond: Int, entriesMax: Int = 65_536) {
     precondition((1...1_000_000).contains(ratePerSecond) && entriesMax > 0, "a bug of the caller")
-    self.ratePerSecond = ratePerSecond
     burst = ratePerSecond * Self.burstSeconds
     interval = 1_000_000 / Int64(ratePerSecond)
     window = interval * Int64(burst)

@@ -34,8 +34,6 @@ package final class TokenDirectory: Sendable {
   /// Whether tokens were ever read: before that no request with one can be judged.
   package var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
-  package var count: Int { state.withLock { $0.tokens.count } }
-
   /// Whose secret it is, and notes its use; nil if it is not in force.
   package func identity(of secret: some StringProtocol) -> Principal.Identity? {
     guard let digest = TokenSecret(secret)?.digest else { return nil }

@@ -53,8 +53,6 @@ struct MessagePackWriter: Sendable {
     append(nanoseconds << 34 | UInt64(bitPattern: value.seconds) & 0x3_FFFF_FFFF, byteCount: 8)
   }
 
-  mutating func encoded(_ values: [UInt8]) { bytes += values }
-
   private mutating func append(_ type: UInt8, _ value: UInt64, byteCount: Int) {
     bytes.append(type)
     append(value, byteCount: byteCount)
