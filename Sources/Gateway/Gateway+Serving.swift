@@ -5,7 +5,6 @@ import Market
 import NIOCore
 import NIOPosix
 import Operations
-import Reader
 
 extension Gateway {
   /// Serves everything until its task is cancelled: then streams end with 1001, and connections

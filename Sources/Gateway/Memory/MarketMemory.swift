@@ -1,7 +1,6 @@
 /// Where the newest state is published, and who is told of each change.
 
 import AppStore
-import Market
 import Platform
 
 /// Holds the state that requests read. Readers wait for no more than the copy of a few references.

@@ -1,7 +1,6 @@
 /// What streams pass on of a row of a user's outbox, as an object of the gateway's own API.
 
 import AppStore
-import Market
 import PaperTrading
 
 /// Channels of what is the user's own.

@@ -4,7 +4,6 @@
 
 import AppStore
 import Market
-import PaperTrading
 import Platform
 
 package actor PortfolioFeed {

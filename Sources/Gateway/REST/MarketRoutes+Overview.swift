@@ -2,7 +2,6 @@
 
 import HTTPTypes
 import Market
-import Reader
 
 extension MarketRoutes {
   var overview: [Route] {

@@ -3,7 +3,6 @@
 
 import AppStore
 import HTTPTypes
-import Market
 
 package enum OpenAPI {
   package static func document(of routes: [Route], version: String) -> [UInt8] {

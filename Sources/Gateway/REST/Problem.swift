@@ -2,7 +2,6 @@
 
 import HTTPTypes
 import Market
-import Reader
 
 package struct Problem: Error, Sendable, Hashable {
   /// What is wrong with one parameter, header or member of a body.

@@ -4,7 +4,6 @@
 import AppStore
 import HTTPTypes
 import Logging
-import Market
 import NIOCore
 
 /// Of one request, while it is answered.

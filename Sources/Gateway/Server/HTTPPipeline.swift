@@ -4,7 +4,6 @@ import HTTPServing
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 package struct HTTPPipeline: Sendable {
   package static let headBytesMax = 8 * 1024

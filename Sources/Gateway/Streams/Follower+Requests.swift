@@ -1,7 +1,5 @@
 /// What a client asks, and its answers.
 
-import Market
-
 extension Follower {
   typealias Resolver = (_ symbol: String) -> SeriesPlace?
 

@@ -6,8 +6,6 @@
 /// and of what it missed it gets the newest of each; the log it reads on from where it stopped.
 /// Snapshot, conflation, `every` and resumption are one thing: series whose seq is above a cursor.
 
-import Market
-
 struct Follower: Sendable {
   var access: Access
   var inbox: Inbox

@@ -4,7 +4,6 @@
 
 import AppStore
 import NIOCore
-import NIOHTTP1
 import NIOWebSocket
 import Platform
 

@@ -1,7 +1,6 @@
 /// Messages as bytes: JSON around objects that are encoded already, and the frame around it. What
 /// many followers get alike, the beginning of a commit's message, is written once.
 
-import Market
 import NIOCore
 
 enum StreamFraming: Sendable {

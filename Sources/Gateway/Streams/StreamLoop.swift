@@ -1,6 +1,5 @@
 /// The followers of one event loop and the market as they see it. Touched on that loop only.
 
-import Market
 import NIOCore
 import Platform
 

@@ -1,5 +1,4 @@
 import AppStore
-import Market
 import Platform
 import Postgres
 

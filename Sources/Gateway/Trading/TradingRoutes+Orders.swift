@@ -2,7 +2,6 @@
 
 import AppStore
 import HTTPTypes
-import Market
 import PaperTrading
 import Reader
 

@@ -1,6 +1,5 @@
 import AppStore
 import HTTPTypes
-import Market
 import PaperTrading
 import Reader
 

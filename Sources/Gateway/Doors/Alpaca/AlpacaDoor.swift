@@ -3,7 +3,6 @@
 /// are no trades, and no quote where there is no book.
 
 import HTTPTypes
-import Market
 import Reader
 
 enum AlpacaDoor {

@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPTypes
-import Market
 
 enum AlpacaNumbers {
   /// - Throws: 400 of what is no JSON object.

@@ -1,7 +1,6 @@
 /// What there is, and when it trades. The clock and the calendar are the mainland's: by the clock
 /// of the daemon, which may show another day, and with the days that it has learnt.
 
-import HTTPTypes
 import Market
 import PaperTrading
 import Reader

@@ -5,7 +5,6 @@
 
 import AppStore
 import Foundation
-import Market
 import NIOCore
 import NIOHTTP1
 import PaperTrading

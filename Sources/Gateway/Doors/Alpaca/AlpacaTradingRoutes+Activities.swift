@@ -3,7 +3,6 @@
 import AppStore
 import HTTPTypes
 import Market
-import PaperTrading
 
 extension AlpacaTradingRoutes {
   var activities: [Route] {

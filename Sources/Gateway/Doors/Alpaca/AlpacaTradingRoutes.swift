@@ -4,7 +4,6 @@
 
 import AppStore
 import HTTPTypes
-import Market
 import PaperTrading
 
 struct AlpacaTradingRoutes: Sendable {
