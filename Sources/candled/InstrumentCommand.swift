@@ -49,7 +49,7 @@ struct InstrumentCommand: ParsableCommand {
             .text("\(row.link.from)"), .text("\(row.link.to)"), .day(row.link.day),
             .text(row.link.kind.rawValue), .text(row.link.verdict.rawValue),
             .optional(row.link.ratio), .optional(row.link.cash), .text(row.link.source),
-            .moment(row.knownFrom), row.knownTo.map { .moment($0) } ?? .null,
+            .moment(row.knownFrom), .moment(row.knownTo),
           ]
         }
       }
@@ -67,7 +67,7 @@ struct InstrumentCommand: ParsableCommand {
         """,
         examples: [
           "candled instrument link bj833819 bj920819 2025-05-06": "a change of code",
-          "candled instrument link sh600837 sh601211 2025-03-04 --kind merger --ratio 0.62":
+          "candled instrument link 600837 601211 2025-03-04 --kind merger --ratio 0.62":
             "0.62 new shares for one",
         ]))
 
