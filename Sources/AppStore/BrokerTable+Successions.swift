@@ -6,18 +6,22 @@ import Postgres
 /// Links of instruments, and what refers to one beside accounts once it has another code or has
 /// become another one.
 extension BrokerTable {
-  /// In SQL, links of instruments that are sure and say what becomes of a share, and the actions
-  /// that were made of links.
+  /// In SQL, links of instruments that say what becomes of a share, within the bounds of
+  /// `CorporateActionTerms`, and the actions that were made of links.
   private static let links = """
     links as (
       select distinct
         from_symbol as symbol, to_symbol as successor, day as ex_day, kind,
-        case when kind = 'rename' then 1 else ratio end as per_share, cash
-      from candled.links
-      where known_to is null
-        and verdict <> 'suspected'
-        and kind in ('rename', 'merger', 'conversion')
-        and (kind = 'rename' or ratio > 0)
+        case when kind = 'rename' then 1 else ratio end as per_share,
+        case when cash > 0 then cash end as cash
+      from candled.instrument_changes
+      where from_symbol <> to_symbol
+        and (
+          kind = 'rename'
+          or kind in ('merger', 'conversion')
+            and ratio > 0
+            and ratio <= 10000
+            and scale(trim_scale(ratio)) <= 9)
     ),
     actions as (
       select symbol, successor, ex_day, kind, per_share, cash
@@ -69,10 +73,10 @@ extension BrokerTable {
     try write(Self.writeLinks, with: [])
   }
 
-  /// In the order of their days.
-  package func renames() throws(AppStoreError) -> [CorporateAction] {
+  /// Those that were booked and stand, in the order of their days.
+  package func successions() throws(AppStoreError) -> [CorporateAction] {
     try CorporateActionTable(connection).all()
-      .filter { $0.terms.kind == .rename && $0.bookedOn != nil && $0.withdrawnAt == nil }
+      .filter { $0.terms.successor != nil && $0.bookedOn != nil && $0.withdrawnAt == nil }
       .sorted { ($0.exDay, $0.id) < ($1.exDay, $1.id) }
   }
 

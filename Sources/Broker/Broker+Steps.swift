@@ -83,7 +83,8 @@ extension Broker {
       next.beginDay(calendar: calendar)
     }
     try next.addAccounts(Set(commands.map(\.accountID)), from: session.table)
-    try bookActions(on: &next, over: session)
+    // They are for what is stored: behind rows and settlements they wait for the next step.
+    if next.step.postings.isEmpty { try bookActions(on: &next, over: session) }
     let rows = try newestRows(of: commands, in: next, over: session)
     for command in commands {
       let result = next.execute(command) { rows[$0] }
@@ -102,7 +103,8 @@ extension Broker {
   /// Whether there is one whose ex-day has begun, and of which something is left to do now.
   func isActionDue(_ session: Session) throws(AppStoreError) -> Bool {
     guard let state else { return false }
-    return try unfinishedActions(session).contains { state.isDue($0) }
+    let today = now.shanghaiDay
+    return try unfinishedActions(session).contains { state.isDue($0, today: today) }
   }
 
   private func unfinishedActions(_ session: Session) throws(AppStoreError) -> [CorporateAction] {

@@ -256,7 +256,7 @@ package final class Broker {
       from: session.table, at: now, calendar: calendar, schedule: options.schedule
     ) { () throws(AppStoreError) in try self.beat() }
     state?.rules.sameDayFunds = options.sameDayFunds
-    for action in try session.table.renames() { state?.rules.follow(action) }
+    for action in try session.table.successions() { state?.rules.follow(action) }
     watched = state?.watched ?? []
     return true
   }

@@ -6,15 +6,15 @@ import PaperTrading
 extension BrokerState {
   /// Whether an unfinished action is to be booked now, or taken back. A code ends with the day
   /// before, and not when orders for the next are taken.
-  func isDue(_ action: CorporateAction) -> Bool {
-    let begun = action.terms.successor == nil ? day : min(day, now.shanghaiDay)
+  func isDue(_ action: CorporateAction, today: TradingDay) -> Bool {
+    let begun = action.terms.successor == nil ? day : min(day, today)
     return action.exDay <= begun && (!action.isBooked || rules.triesFailedActions)
   }
 
   /// Of those that are due, what one step does: what instruments become comes first, each on what
   /// was stored of the one before, and then the rest.
   func due(of actions: [CorporateAction]) -> (actions: [CorporateAction], areAll: Bool) {
-    let due = actions.filter { isDue($0) }
+    let due = actions.filter { isDue($0, today: now.shanghaiDay) }
     let successions = due.filter { $0.terms.successor != nil && !$0.isBooked }
     if successions.isEmpty { return (due, true) }
     var changed: Set<Symbol> = []
@@ -48,6 +48,7 @@ extension BrokerState {
   mutating func reverse(_ action: CorporateAction, of postings: [CorporateActionPosting]) {
     var next = action
     let (symbol, kind) = (action.symbol, action.terms.kind)
+    rules.ended[symbol] = nil
     if kind == .rename { endRenamed(by: action) }
     // In others there is nothing to take back.
     next.failed.formIntersection(postings.map(\.accountID))
@@ -124,10 +125,8 @@ extension BrokerState {
         try ledger.succeed(action.terms.kind, by: succession, from: action.symbol)
       }
     }
-    if isRename {
-      rules.follow(action)
-      rename(action.symbol, to: successor)
-    }
+    rules.follow(action)
+    if isRename { rename(action.symbol, to: successor) }
     if action.bookedOn == nil { step.successions.append(action) }
     next.bookedOn = next.bookedOn ?? day
     step.actions[action.id] = next
@@ -181,7 +180,7 @@ extension BrokerState {
 
 extension CorporateActionTerms {
   /// For people; empty of what speaks for itself.
-  fileprivate func sentence(of symbol: Symbol) -> String {
+  func sentence(of symbol: Symbol) -> String {
     guard let successor else { return "" }
     if kind == .rename { return "\(symbol) became \(successor)" }
     let beside = cash.map { " and \($0.normalized) in cash" } ?? ""

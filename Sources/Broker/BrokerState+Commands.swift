@@ -184,6 +184,9 @@ extension BrokerState {
     guard accounts[order.account]?.market == Self.market else {
       throw CommandRefusal("instrument", "\(order.symbol) is traded in accounts of market A alone")
     }
+    if let sentence = rules.end(of: order.symbol, row: row) {
+      throw CommandRefusal(Refusal.Code.halted.rawValue, sentence)
+    }
     guard var ledger = ledger ?? ledgers[order.account] else {
       throw CommandRefusal("account", "there is no such account")
     }

@@ -43,16 +43,30 @@ struct BrokerState: Sendable {
     var triesFailedActions = true
     /// An operator's list, beside ours: what is bought of them may be sold on the same day.
     var sameDayFunds: Set<Symbol> = []
+    /// Codes that ended, and by what.
+    var ended: [Symbol: CorporateAction] = [:]
 
     /// A fund under another code is sold as before.
-    mutating func follow(_ rename: CorporateAction) {
-      guard let successor = rename.terms.successor else { return }
-      let isListed = Instrument.classify(rename.symbol).map {
-        RuleBook.current.sellsSameDay($0, on: rename.exDay)
+    mutating func follow(_ succession: CorporateAction) {
+      let symbol = succession.symbol
+      ended[symbol] = succession
+      guard let successor = succession.terms.successor, succession.terms.kind == .rename else {
+        return
       }
-      if isListed == true || sameDayFunds.contains(rename.symbol) {
+      let isListed = Instrument.classify(symbol).map {
+        RuleBook.current.sellsSameDay($0, on: succession.exDay)
+      }
+      if isListed == true || sameDayFunds.contains(symbol) {
         sameDayFunds.insert(successor)
       }
+    }
+
+    /// Why a code is not traded any more; nil of one that is, again or still.
+    /// - Parameter row: the newest of it.
+    func end(of symbol: Symbol, row: FeedRow?) -> String? {
+      guard let action = ended[symbol] else { return nil }
+      if let row, row.snapshot.stamp.day >= action.exDay { return nil }
+      return action.terms.sentence(of: symbol)
     }
   }
 

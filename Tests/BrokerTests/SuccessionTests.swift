@@ -108,6 +108,22 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test func `a code ends at midnight, and not when orders for its first day are taken`()
+    async throws
+  {
+    let exchange = try await holding()
+    let next = try #require(Self.next)
+    try link("merger", "sh600837", to: "sh601211", "0.62", on: next, in: exchange)
+    exchange.setClock(second: 17 * 3_600)
+    try exchange.look()
+    #expect(try shares(in: exchange) == ["sh600837 sellable 1000"])
+    exchange.setClock(day: next, second: 1)
+    try exchange.broker.tick()
+    try exchange.look()
+    #expect(try shares(in: exchange) == ["sh601211 sellable 620"])
+    try expectSound(exchange)
+  }
+
   @Test func `a step that fails in the middle of a merger converts nothing, and the next all`()
     async throws
   {
@@ -181,6 +197,9 @@ import Testing
       of: PaperExchange.user, before: nil, isUnread: true, limit: 50)
     #expect(inbox.compactMap(\.alert).map(\.kind) == [.ended])
     #expect(try shares(in: exchange) == ["sh601211 sellable 620"])
+    exchange.kill()
+    let late = try exchange.order(.buy, 100, at: 1000, symbol: "sh600837")
+    #expect(!late.isDone && late.answer == "halted: \(reason)")
     try expectSound(exchange)
   }
 
@@ -233,6 +252,11 @@ import Testing
       """)
     try begin(next, in: exchange)
     #expect(try shares(in: exchange) == codes.prefix(3).map { "\($0.new) sellable 1000" })
+    let account = try HoldingTable(exchange.apps).held(
+      by: exchange.account, on: next, today: next)
+    #expect(account.holdings.map(\.hasNoMarket) == [false, false, false])
+    let prices = account.holdings.map { account.prices[$0.symbol]?.last }
+    #expect(prices == Array(repeating: PaperExchange.price(1_000), count: 3), "of the old code")
     let list = try WatchlistTable(exchange.apps, userID: PaperExchange.user).all()[0]
     #expect(list.items.map(\.symbol.description) == codes.map(\.new))
     for table in ["alert where state = 'armed'", "holding_trigger where true"] {
@@ -304,6 +328,22 @@ import Testing
     try begin(next, in: exchange)
     #expect(try shares(in: exchange) == ["sh600837 sellable 1000"])
     #expect(try CorporateActionTable(exchange.apps).all() == [])
+  }
+
+  @Test func `a holding that is delisted without a successor keeps its price, without a market`()
+    async throws
+  {
+    let exchange = try await holding()
+    let next = try #require(Self.next)
+    try exchange.database.execute(
+      "update candled.instrument set delisted_at = '\(next)' where symbol = 'sh600837'")
+    try begin(next, in: exchange)
+    let account = try HoldingTable(exchange.apps).held(
+      by: exchange.account, on: next, today: next)
+    let holding = try #require(account.holdings.first)
+    #expect(holding.hasNoMarket && holding.quantity == ExactDecimal(1_000))
+    #expect(account.prices[holding.symbol]?.last == PaperExchange.price(1_000))
+    try expectSound(exchange)
   }
 
   @Test func `shares of what is not traded on paper are not given`() async throws {

@@ -105,11 +105,11 @@ import Testing
     #expect(before.output.contains("candled-gateway schema apply"), "\(before.output)")
     #expect(try ask("schema", "check").status == 65)
     let applied = try ask("schema", "apply")
-    #expect(applied.status == 0 && applied.errors.contains("candled_app schema version 11"))
+    #expect(applied.status == 0 && applied.errors.contains("candled_app schema version 12"))
     #expect(try ask("schema", "apply").status == 0)
     let same = try ask("schema", "check", "--json")
     #expect(same.status == 0, "\(same.output) \(same.errors)")
-    #expect(try Parsed.object(same.output)["version"] as? Int == 11)
+    #expect(try Parsed.object(same.output)["version"] as? Int == 12)
     // Nobody could use it.
     let closed = try ask("check")
     #expect(closed.status == 78 && closed.output.contains("candled-gateway token create"))
