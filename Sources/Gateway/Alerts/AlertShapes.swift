@@ -35,7 +35,7 @@ extension InboxItem {
 extension AlertNotification {
   fileprivate static let shape = Shape<AlertNotification>(
     fields: [
-      .choice("kind", of: ["fired", "withdrawn"]) { $0.withdraws == nil ? "fired" : "withdrawn" },
+      .choice("kind", of: Kind.allCases.map(\.rawValue)) { $0.kind.rawValue },
       .string("alertId") { String($0.alertID) },
       .optionalString("stockSymbol") { $0.subject.symbol?.description },
       .string("source") { $0.subject.source },
@@ -76,7 +76,9 @@ extension Alert {
       .choice("condition", of: AlertCondition.names) { $0.condition.rawValue },
       .optionalDecimal("threshold") { $0.threshold },
       .choice("repeat", of: Repeats.names) { $0.repeats.rawValue },
-      .choice("state", of: ["armed", "fired"]) { $0.isArmed ? "armed" : "fired" },
+      .choice("state", of: ["armed", "fired", "ended"]) {
+        $0.hasEnded ? "ended" : $0.isArmed ? "armed" : "fired"
+      },
       .integer("revision") { Int64($0.revision) }, .moment("armedAt") { $0.arming.at },
     ])
 }

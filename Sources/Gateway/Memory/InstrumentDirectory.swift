@@ -75,6 +75,11 @@ package struct InstrumentDirectory: Sendable {
   /// The series of a symbol, the one first that is meant where no source is named.
   func places(of symbol: Symbol) -> [SeriesPlace] { placesBySymbol[symbol] ?? [] }
 
+  /// The series of this very code, also where its instrument has another one today.
+  func place(ofCode symbol: Symbol) -> SeriesPlace? {
+    places(of: symbol).first { isListed[$0.index] }
+  }
+
   /// The series that a candle is of.
   func place(of candle: Candle) -> SeriesPlace? {
     place(of: candle.symbol, source: candle.source) ?? meant(by: candle.symbol)

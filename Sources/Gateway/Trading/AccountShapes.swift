@@ -128,6 +128,7 @@ struct ListedHolding: Sendable {
     .boolean("exUnbooked") { $0.holding.isActionMissing },
     .decimal("marketValue") { $0.holding.value }, .decimal("cost") { $0.holding.cost },
     .boolean("stale") { $0.holding.price.isStale },
+    .boolean("noMarket") { $0.holding.record.hasNoMarket },
   ]
   private static let triggers: [Shape<ListedHolding>.Field] =
     PriceTriggers.shape.partFields(of: ListedHolding.self) { $0.holding.record.triggers }

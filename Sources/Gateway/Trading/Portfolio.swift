@@ -168,7 +168,7 @@ struct AccountHoldings: Sendable {
   func revalued(in state: MarketState) -> AccountHoldings? {
     var revalued = self
     for (symbol, price) in held.prices {
-      guard let place = state.directory.meant(by: symbol), state.figures(of: place) != nil
+      guard let place = state.directory.place(ofCode: symbol), state.figures(of: place) != nil
       else { continue }
       var price = price
       guard price.day <= held.opening.day, price.update(at: place, in: state) else { return nil }
@@ -202,7 +202,7 @@ extension TradingService {
     account.available = held.books[Book(.cash, .available)] ?? .zero
     account.frozen = held.books[Book(.cash, .frozen)] ?? .zero
     for symbol in held.prices.keys {
-      guard let place = state.directory.meant(by: symbol) else { continue }
+      guard let place = state.directory.place(ofCode: symbol) else { continue }
       _ = held.prices[symbol]?.update(at: place, in: state)
     }
     return AccountHoldings(account: account, held: held)

@@ -88,7 +88,7 @@ extension TradingService {
       try HoldingTable(connection).days(of: id, from: first, through: last)
     }
     let symbols = Set(balances.compactMap(\.unit.symbol))
-    let places = symbols.compactMap { state.directory.meant(by: $0) }
+    let places = symbols.compactMap { state.directory.place(ofCode: $0) }
     let listed = places.map { state.directory[$0] }
     // The day that is not over has its newest prices.
     let newest = Self.newestPrices(at: places, in: state)

@@ -89,14 +89,14 @@ export class AlertsScreen {
   }
 
   newsItem(row) {
-    const isWithdrawn = row.kind === "withdrawn";
+    const mark = ["withdrawn", "ended"].find((kind) => row.kind === kind);
     const words = wordsOf(row);
     const act = (key, shape, action) => element("button", {
       class: "quiet", "aria-label": text(key, { words }),
       onclick: ({ currentTarget }) => this.act(currentTarget, action),
     }, icon(shape));
     return element("li", {
-      "data-id": row.id, class: [row.readAt ? "" : "unread", isWithdrawn ? "withdrawn" : ""]
+      "data-id": row.id, class: [row.readAt ? "" : "unread", mark === "withdrawn" ? mark : ""]
         .filter(Boolean).join(" ") || null,
     },
     element("div", { class: "news-text" },
@@ -104,7 +104,7 @@ export class AlertsScreen {
         row.stockSymbol ? element("a", { href: `#/stock/${row.stockSymbol}`, class: "stock-name" },
           names.of(row.stockSymbol)) : null,
         element("span", {}, words), element("span", { class: "muted" }, metAt(row))),
-      isWithdrawn ? element("p", { class: "mark" }, text("withdrawn")) : null,
+      mark ? element("p", { class: "mark" }, text(mark)) : null,
       element("p", { class: "code" }, format.shanghaiMoment(row.observedAt))),
     row.readAt ? null : act("markRead", "tick", () => alerts.read(row.id)),
     act("removeNotice", "close", () => alerts.hide(row.id)));

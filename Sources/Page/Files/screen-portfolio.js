@@ -29,8 +29,10 @@ const nameOf = ({ stock, stockSymbol }) => stock?.name ?? stockSymbol;
 
 const reached = (row) => reachedTrigger(row.currentPrice, row, row.stock?.kind);
 
-const markOf = (row) => (row.exUnbooked ? text("exUnbooked") : reached(row).words
-  || (row.stale ? text("old") : ""));
+const markOf = (row) => {
+  if (row.noMarket) return text("noMarket");
+  return row.exUnbooked ? text("exUnbooked") : reached(row).words || (row.stale ? text("old") : "");
+};
 
 const columns = [
   instrumentColumn("name", {

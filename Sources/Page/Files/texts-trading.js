@@ -67,6 +67,7 @@ export const tradingTexts = {
   profit: ["Profit", "盈亏"],
   profitPercent: ["Profit %", "盈亏%"],
   exUnbooked: ["ex-day not booked yet", "除权除息待入账"],
+  noMarket: ["no market", "已无交易"],
   old: ["old price", "旧行情"],
   sellOf: ["Sell {name}", "卖出 {name}"],
   valueByDay: ["Value by day", "每日资产"],
@@ -216,11 +217,14 @@ export const tradingTexts = {
   "transaction_Auto-Buy": ["Queue Purchase", "自动买入"],
   transaction_dividend: ["Dividend", "分红"],
   transaction_bonus: ["Bonus shares", "送股"],
+  transaction_merger: ["Merger", "换股合并"],
+  transaction_conversion: ["Conversion", "转换上市"],
   transaction_reversal: ["Reversal", "冲正"],
 
   inbox: ["Inbox", "消息"],
   unread: ["unread", "未读"],
   withdrawn: ["withdrawn: the figure was corrected", "已撤回：数据已更正"],
+  ended: ["ended: the shares have become others", "已结束：该股票已换股"],
   metAt: ["at {value}", "当时 {value}"],
   noNews: ["Nothing has happened yet.", "暂无消息。"],
   notice_order_filled: ["{side}: all {quantity} filled", "{side}：{quantity} 全部成交"],
@@ -266,4 +270,5 @@ export const tradingTexts = {
   reasonThreshold: ["Enter a number.", "请输入数字。"],
   alertState_armed: ["armed", "等待触发"],
   alertState_fired: ["fired", "已触发"],
+  alertState_ended: ["ended", "已结束"],
 };

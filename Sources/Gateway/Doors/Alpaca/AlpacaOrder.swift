@@ -232,7 +232,8 @@ struct AlpacaActivity: Sendable {
   /// By type, the kinds of the log. Fees are a part of what a fill costs, and no line of their own.
   static let kinds: KeyValuePairs = [
     "FILL": ["Buy-Order", "Sell-Order", "Auto-Buy"], "CSD": ["deposit"], "CSW": ["withdrawal"],
-    "DIV": ["dividend"], "SPLIT": ["bonus"], "MISC": ["reversal"], "FEE": [],
+    "DIV": ["dividend"], "SPLIT": ["bonus"], "MISC": ["reversal", "merger", "conversion"],
+    "FEE": [],
   ]
 
   init(_ row: TransactionLogRow) {
