@@ -142,7 +142,7 @@ import Testing
       """)
     exchange.setClock(day: next, second: 100)
     #expect(throws: (any Error).self) { try exchange.look() }
-    #expect(try shares(in: exchange) == ["sh600837 today 1000"])
+    #expect(try shares(in: exchange) == ["sh600837 sellable 1000"])
     try exchange.database.execute("drop trigger stop on candled_app.notification")
     exchange.kill()
     try begin(next, in: exchange)

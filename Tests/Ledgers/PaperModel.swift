@@ -95,6 +95,13 @@ package struct PaperModel: Sendable {
     accounts[account, default: Account()].held[symbol, default: 0] += shares
   }
 
+  /// 0.62 shares for one, half up.
+  package mutating func merge(_ symbol: String, into successor: String, of account: Int64) {
+    let held = accounts[account]?.held[symbol] ?? 0
+    accounts[account]?.held[symbol] = 0
+    accounts[account]?.held[successor, default: 0] += (held * 62 + 50) / 100
+  }
+
   // MARK: What is free
 
   package func frozenCash(_ account: Int64) -> Int {

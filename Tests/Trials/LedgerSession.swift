@@ -80,7 +80,11 @@ struct LedgerSession {
       let traded = PaperInstrument.all[Int.random(in: 0..<4, using: &random)]
       let cents = Bool.random(using: &random) ? Int64.random(in: 1...50, using: &random) : nil
       let day = TradingDay(daysSince1970: broker.day.daysSince1970 + 1)
-      waiting = try database.makeAction(traded.symbol, day: day, cents: cents)
+      let isMerger = Int.random(in: 0..<4, using: &random) == 0
+      let others = PaperInstrument.all.map(\.symbol).filter { $0 != traded.symbol }
+      waiting = try database.makeAction(
+        traded.symbol, day: day, cents: cents,
+        successor: isMerger ? others.randomElement(using: &random) : nil)
     }
     return waiting
   }
@@ -118,6 +122,9 @@ struct LedgerSession {
     case .bonus(let account, let symbol, let shares):
       counts.actions += 1
       model.bonus(Int(shares), of: "\(symbol)", to: account)
+    case .merger(let account, let symbol, let successor):
+      counts.actions += 1
+      model.merge("\(symbol)", into: "\(successor)", of: account)
     }
   }
 

@@ -83,7 +83,7 @@ package struct LedgerTrial: Sendable {
       "\(session.counts.steps) steps, each compared with the model and audited; "
         + "\(session.counts.days) days, \(session.counts.audits) audits of everything",
       "\(session.counts.fills) fills, \(session.counts.reversals) taken back, "
-        + "\(session.counts.actions) dividends and bonuses",
+        + "\(session.counts.actions) dividends, bonuses and mergers",
       "\(sharedKeys) keys from \(self.clients) clients at once: one order each",
       "\(Int(seconds)) s, \(Int(Double(sent.sent) / max(seconds, 1))) commands/s",  // Safe: shown
     ]
@@ -119,15 +119,19 @@ struct LedgerDatabase {
     return rows.compactMap { $0[0].flatMap { Int64($0) } }
   }
 
-  func makeAction(_ symbol: Symbol, day: TradingDay, cents: Int64?) throws -> PaperAction {
-    let values = cents.map { "'dividend', 0.01 * \($0)" } ?? "'bonus', 0.1"
+  func makeAction(
+    _ symbol: Symbol, day: TradingDay, cents: Int64?, successor: Symbol? = nil
+  ) throws -> PaperAction {
+    var values = cents.map { "'dividend', 0.01 * \($0), null" } ?? "'bonus', 0.1, null"
+    if let successor { values = "'merger', 0.62, '\(successor)'" }
     let id = try store.value(
       """
-      insert into candled_app.corporate_action (symbol, ex_day, kind, per_share)
+      insert into candled_app.corporate_action (symbol, ex_day, kind, per_share, successor)
       values ('\(symbol)', '\(day)', \(values))
       returning id
       """)
-    return PaperAction(id: Int64(id ?? "") ?? 0, symbol: symbol, cashPerShare: cents)
+    return PaperAction(
+      id: Int64(id ?? "") ?? 0, symbol: symbol, cashPerShare: cents, successor: successor)
   }
 
   func complaints(sharedKeys: Int) throws -> [String] {

@@ -65,7 +65,7 @@ struct PaperBroker {
       let pending = try table.pending(limit: limit)
       if pending.isEmpty { return }
       steps += 1
-      if beginsDay { beginDay(action) }
+      if beginsDay { try beginDay(action, over: table) }
       var next = sequence
       for command in pending {
         next += 1
@@ -195,7 +195,11 @@ struct PaperBroker {
 
   // MARK: Days
 
-  private mutating func beginDay(_ action: PaperAction?) {
+  private mutating func beginDay(
+    _ action: PaperAction?, over table: BrokerTable
+  ) throws(AppStoreError) {
+    var costs: [Int64: (held: ExactDecimal, cost: ExactDecimal)] = [:]
+    if let action, action.successor != nil { costs = try table.costs(of: action.symbol) }
     day = TradingDay(daysSince1970: day.daysSince1970 + 1)
     fills = []
     rows = rows.filter { $0.value.ledger.isOpen }
@@ -208,8 +212,11 @@ struct PaperBroker {
       if let settled = try? ledgers[account, default: Self.empty].settle(day) {
         post(settled, of: account)
       }
+      if let action, let successor = action.successor, let (held, cost) = costs[account] {
+        merge(action, into: successor, held: held, cost: cost, of: account)
+      }
       facts.append(.day(account: account, renewed: renew(open, of: account)))
-      if let action { pay(action, to: account) }
+      if let action, action.successor == nil { pay(action, to: account) }
     }
   }
 
@@ -227,6 +234,20 @@ struct PaperBroker {
       }
     }
     return renewed
+  }
+
+  private mutating func merge(
+    _ action: PaperAction, into successor: Symbol, held: ExactDecimal, cost: ExactDecimal,
+    of account: Int64
+  ) {
+    let terms = CorporateActionTerms(
+      .merger, into: successor, perShare: ExactDecimal(units: 62, scale: 2), cash: nil)
+    guard let succession = terms?.succession(of: held),
+      let posting = try? ledgers[account, default: Self.empty].succeed(
+        .merger, by: succession, from: action.symbol)
+    else { return }
+    post(posting, of: account, action: action.id, cost: cost)
+    facts.append(.merger(account: account, symbol: action.symbol, successor: successor))
   }
 
   private mutating func pay(_ action: PaperAction, to account: Int64) {
@@ -260,9 +281,10 @@ struct PaperBroker {
 
   private mutating func post(
     _ posting: Posting, of account: Int64, command: Int64? = nil, action: Int64? = nil,
-    description: String = ""
+    description: String = "", cost: ExactDecimal? = nil
   ) {
     var row = PostingRow(accountID: account, posting: posting, at: now)
+    row.cost = cost
     row.commandID = command
     row.corporateActionID = action
     row.description = description
@@ -289,9 +311,11 @@ struct PaperBroker {
   }
 }
 
-/// A corporate action that is in the database: cents a share, or a tenth of the shares as a bonus.
+/// A corporate action that is in the database: cents a share, a tenth of the shares as a bonus, or
+/// 0.62 shares of a successor for each.
 struct PaperAction: Sendable {
   let id: Int64
   let symbol: Symbol
   let cashPerShare: Int64?
+  let successor: Symbol?
 }

@@ -43,6 +43,7 @@ enum PaperFact: Sendable {
   case day(account: Int64, renewed: Set<Int64>)
   case dividend(account: Int64, cents: Int64)
   case bonus(account: Int64, symbol: Symbol, shares: Int64)
+  case merger(account: Int64, symbol: Symbol, successor: Symbol)
 }
 
 extension ExactDecimal {
