@@ -201,6 +201,7 @@ enum AlertColumns {
       from candled.feed_quotes k
       join candled.feed_instruments i on i.id = k.instrument_id
       join candled.source s on s.code = i.source
+      where i.reused_on is null
     ) q on q.symbol = \(symbol) and q.name = \(source)
     """
   }

@@ -127,7 +127,14 @@ package struct HoldingTable: AppTable {
       with held as materialized (
         select
           b.*, o.trading_day as opened_on, o.balance as opened_with, o.paid_in, i.id as series,
-          i.delisted_at is not null as has_no_market
+          i.delisted_at is not null or exists (
+            select
+            from candled.links l
+            where l.from_id = i.id
+              and l.kind in ('merger', 'conversion')
+              and l.verdict <> 'suspected'
+              and l.known_to is null
+              and l.day <= $3::date) as has_no_market
         from (
           select
             unit,
@@ -225,7 +232,7 @@ package struct HoldingTable: AppTable {
     from candled.feed_instruments i
     join candled.source s on s.code = i.source
     where i.symbol = \(code)
-    order by s.priority, s.code
+    order by s.priority, s.code, i.reused_on nulls first
     limit 1
     """
   }

@@ -328,6 +328,9 @@ import Testing
     try begin(next, in: exchange)
     #expect(try shares(in: exchange) == ["sh600837 sellable 1000"])
     #expect(try CorporateActionTable(exchange.apps).all() == [])
+    let account = try HoldingTable(exchange.apps).held(
+      by: exchange.account, on: next, today: next)
+    #expect(account.holdings.map(\.hasNoMarket) == [true])
   }
 
   @Test func `a holding that is delisted without a successor keeps its price, without a market`()
