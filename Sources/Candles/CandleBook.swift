@@ -82,7 +82,7 @@ package struct CandleBook: Sendable {
       return objection
     }
 
-    /// Decided first, for most rows of a sweep say what the last one said: it is noted that they do.
+    /// Decided first, for most rows of a sweep say what the last one said: this is noted.
     /// - Returns: whether the group's watermark counts for the instrument only from now on; nil for
     ///   a row of which more is to be asked.
     @inline(__always)

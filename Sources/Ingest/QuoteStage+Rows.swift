@@ -168,6 +168,7 @@ extension QuoteStage {
       }
       return
     }
+    // Field by field: a quote is half a kilobyte.
     let (last, volume, day, second) = (
       quotes[place].quote.last, quotes[place].quote.volume, quotes[place].quote.tradingDay,
       Int(quotes[place].quote.secondOfDay)

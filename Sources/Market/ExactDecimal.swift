@@ -204,7 +204,13 @@ extension ExactDecimal {
   /// Whether it is a whole number of steps.
   /// - Precondition: `step` is positive.
   package func isMultiple(of step: ExactDecimal) -> Bool {
-    wideUnits(scale: max(step.scale, scale)) % step.wideUnits(scale: max(step.scale, scale)) == 0
+    if scale >= step.scale {
+      let (wide, overflow) = step.units.multipliedReportingOverflow(
+        by: PowersOfTen.value(scale - step.scale))
+      if !overflow { return units % wide == 0 }
+    }
+    let places = max(step.scale, scale)
+    return wideUnits(scale: places) % step.wideUnits(scale: places) == 0
   }
 
   /// The same number carrying exactly `places` digits, rounded half away from zero if it had more.

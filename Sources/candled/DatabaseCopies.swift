@@ -1,4 +1,4 @@
-/// `candled database backup` and `drill`: copies of the private cluster, and the proof that they can
+/// `candled database backup` and `drill`: copies of the private cluster, and a proof that they can
 /// be restored.
 
 import ArgumentParser

@@ -191,7 +191,9 @@ import Testing
 
   // MARK: - Through the writer
 
-  @Test func `links, names and codes of others are stored, and a restart knows them`() async throws {
+  @Test func `links, names and codes of others are stored, and a restart knows them`()
+    async throws
+  {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var samples = StoreSamples(seed: 6)

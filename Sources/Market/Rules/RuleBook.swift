@@ -122,19 +122,27 @@ extension RuleBook {
   /// Lets an operator's rules, and those that ship, hold for the whole process.
   /// - Parameter day: today; nil: later than all of them.
   package static func use(operators: [Rule], on day: TradingDay? = nil) {
-    if operators == current.rules.filter(\.isOperators) { return }
+    let book = current
+    let isSame = operators == book.rules.filter(\.isOperators)
+    if isSame, day.map({ !book.changes(between: $0, book.undatedDay) }) ?? true { return }
     use(RuleBook(operators: operators, on: day))
   }
 
   /// As a day begins: a rule that begins with it holds where no day is named.
   package static func begin(_ day: TradingDay) {
     let book = current
-    guard book.undatedDay < day, book.undatedDay != TradingDay(daysSince1970: .max) else { return }
-    let days = book.undatedDay.advanced(by: 1)...day
-    let isChanged = book.rules.contains { rule in
-      [rule.fromDay, rule.toDay?.advanced(by: 1)].contains { $0.map(days.contains) ?? false }
+    guard book.undatedDay < day, book.changes(between: book.undatedDay, day) else { return }
+    use(RuleBook(operators: book.rules.filter(\.isOperators), on: day))
+  }
+
+  /// Whether a rule begins or ends behind the one day and by the other.
+  private func changes(between one: TradingDay, _ other: TradingDay) -> Bool {
+    let (first, last) = (min(one, other), max(one, other))
+    return rules.contains { rule in
+      [rule.fromDay, rule.toDay?.advanced(by: 1)].contains {
+        $0.map { first < $0 && $0 <= last } ?? false
+      }
     }
-    if isChanged { use(RuleBook(operators: book.rules.filter(\.isOperators), on: day)) }
   }
 
   private static func use(_ book: RuleBook) {

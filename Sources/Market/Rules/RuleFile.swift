@@ -66,7 +66,7 @@ package enum RuleFile {
       if let from = rule.fromDay, let to = rule.toDay, to < from {
         expect("a day that is not before \(from)", in: "to_day")
       }
-      if rule.source.isEmpty { expect("who says so", in: "source") }
+      if rule.source.isEmpty { expect("where the rule is from", in: "source") }
       if let key = RuleKey.named(rule.key) {
         if let scope = RuleScope(board: rule.board, kind: rule.kind),
           !key.add(rule, scope, &tables)
