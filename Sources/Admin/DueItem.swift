@@ -11,6 +11,7 @@ package struct DueItem: Sendable, Hashable {
     case shanghaiCalendar = "calendar_shanghai"
     case newYorkCalendar = "calendar_new_york"
     case postgres
+    case certificate
     case factors
 
     /// What comes later is not listed. New York's days are requested 400 ahead, each day anew.
@@ -29,7 +30,7 @@ package struct DueItem: Sendable, Hashable {
 extension DaemonReport {
   /// Every end that is known, the earliest first.
   package var ends: [DueItem] {
-    [shanghaiEnd, newYorkEnd, postgresEnd, contradictedFactors].compactMap { $0 }
+    [shanghaiEnd, newYorkEnd, postgresEnd, certificateEnd, contradictedFactors].compactMap { $0 }
       .sorted { ($0.day, $0.kind.rawValue) < ($1.day, $1.kind.rawValue) }
   }
 
@@ -64,6 +65,16 @@ extension DaemonReport {
     return DueItem(
       kind: .postgres, day: day, what: "PostgreSQL \(major) is no longer maintained",
       remedy: "install a newer version beside it, then candled database upgrade")
+  }
+
+  private var certificateEnd: DueItem? {
+    guard let first = authorityEnds.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else {
+      return nil
+    }
+    return DueItem(
+      kind: .certificate, day: first.value.shanghaiDay,
+      what: "the root certificate by which \(first.key) is verified ends",
+      remedy: "apt-get install ca-certificates, then restart candled")
   }
 
   private var contradictedFactors: DueItem? {

@@ -5,6 +5,8 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 #include <netdb.h>
+#include <openssl/ssl.h>
+#include <time.h>
 
 // libcurl's setters and getters are variadic, which Swift cannot call; each wrapper fixes one
 // argument type and inlines away.
@@ -50,6 +52,22 @@ static inline int ccurl_address_text(const struct curl_sockaddr *address, char *
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
+}
+
+/// When the last certificate of the chain ends by which the peer was verified, in seconds since 1970:
+/// the authority's, out of the bundle. 0 without TLS, and where a session was resumed. Only during a
+/// transfer, and with a libcurl of OpenSSL.
+static inline long long ccurl_authority_end(CURL *easy) {
+  struct curl_tlssessioninfo *session = NULL;
+  if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session ||
+      session->backend != CURLSSLBACKEND_OPENSSL || !session->internals)
+    return 0;
+  STACK_OF(X509) *chain = SSL_get0_verified_chain((SSL *)session->internals);
+  int count = chain ? sk_X509_num(chain) : 0;
+  struct tm end;
+  if (count < 1 || !ASN1_TIME_to_tm(X509_get0_notAfter(sk_X509_value(chain, count - 1)), &end))
+    return 0;
+  return timegm(&end);
 }
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -21,6 +21,7 @@ extension Daemon {
     as identity: JournalIdentity, _ onReady: @escaping @Sendable (DaemonHandle) async -> Void
   ) async throws -> Unsaved {
     let client = try HTTPClient()
+    state.client = client
     defer { client.shutdown() }
     let leadership = Leadership(
       url: storeURL, holder: identity.name, lease: settings[StoreSettings.lease], gate: gate,

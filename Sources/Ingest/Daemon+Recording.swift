@@ -35,6 +35,7 @@ extension Daemon {
     as identity: JournalIdentity
   ) async throws -> Unsaved? {
     let client = try HTTPClient()
+    state.client = client
     defer { client.shutdown() }
     let journal = try JournalWriter(
       directory: settings.journalPath, options: journalOptions, identity: identity)

@@ -26,6 +26,8 @@ package struct DaemonReport: Sendable {
   package var privateServer: PrivateServer?
   /// Empty until they were looked at.
   package var disks: [DiskForecast] = []
+  /// When the authorities' certificates end by which the hosts of sources are verified.
+  package var authorityEnds: [String: Timestamp] = [:]
 
   package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }
 

@@ -5,6 +5,7 @@ import Journal
 import Market
 import Operations
 import Platform
+import Transport
 
 /// What a daemon is to its database.
 package enum DaemonRole: Sendable, Hashable, CustomStringConvertible {
@@ -71,6 +72,7 @@ package final class DaemonState: Sendable {
     var storeAwaySince: Timestamp?
     var privateServer: PrivateServer?
     var disks: [DiskForecast] = []
+    var client: HTTPClient?
     /// Questions to an engine that has not answered yet.
     var pendingReports = 0
   }
@@ -152,6 +154,12 @@ package final class DaemonState: Sendable {
     set { parts.withLock { $0.disks = newValue } }
   }
 
+  /// The one that requests of sources go through.
+  package var client: HTTPClient? {
+    get { parts.withLock { $0.client } }
+    set { parts.withLock { $0.client = newValue } }
+  }
+
   /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
@@ -183,6 +191,7 @@ package final class DaemonState: Sendable {
     report.storeAwaySince = parts.storeAwaySince
     report.privateServer = parts.privateServer
     report.disks = parts.disks
+    report.authorityEnds = (parts.client?.authorityEnds ?? [:]).mapValues { Timestamp(seconds: $0) }
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report

@@ -12,6 +12,12 @@ import Platform
 package final class HTTPClient: Sendable {
   private let mailbox: Mailbox
   private let thread: JoinableThread
+  private let authorities = Locked<[String: Int64]>([:])
+  /// More than a daemon has.
+  private static let authoritiesMax = 64
+
+  /// When the authorities' certificates end that hosts were verified with, in seconds since 1970.
+  package var authorityEnds: [String: Int64] { authorities.withLock { $0 } }
 
   /// Starts the client's thread.
   /// - Throws: `noResources` if libcurl or the system refuses: no memory, no thread.
@@ -45,7 +51,11 @@ package final class HTTPClient: Sendable {
     } onCancel: {
       mailbox.cancel(ticket)
     }
-    return try result.get()
+    let response = try result.get()
+    if let end = response.authorityEnd {
+      authorities.withLock { if $0.count < Self.authoritiesMax { $0[request.base.host] = end } }
+    }
+    return response
   }
 
   /// Ends every request with `shutDown`, closes the connections and waits for the thread: a few

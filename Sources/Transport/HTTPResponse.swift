@@ -7,6 +7,9 @@ package struct HTTPResponse: Sendable {
   package let headers: HTTPHeaders
   /// After inflation.
   package let body: [UInt8]
+  /// When the certificate of the authority ends that the host was verified with, in seconds since
+  /// 1970; nil without TLS, and where an earlier session was resumed.
+  let authorityEnd: Int64?
 
   /// When its server says it answered, as the header gives it; nil also if it comes out of a cache
   /// (RFC 9111, section 5.1), which keeps the date with the answer.

@@ -18,6 +18,8 @@ final class Transfer {
   private var isTooLarge = false
   /// Whether the final status is there, with all headers.
   private var isAnswered = false
+  /// As of `HTTPResponse`; 0 where it is not known.
+  private var authorityEnd: Int64 = 0
   private var refuses: (@Sendable (String) -> Bool)?
   private var isRefused = false
 
@@ -110,6 +112,7 @@ final class Transfer {
     headers.keep(line: line)
     if line.elementsEqual("\r\n".utf8) {
       isAnswered = long(CURLINFO_RESPONSE_CODE) >= Self.finalStatusMin
+      authorityEnd = ccurl_authority_end(easy)
     }
     return line.count
   }
@@ -129,7 +132,9 @@ final class Transfer {
     // libcurl takes what came of a head for all of it.
     if !isAnswered { return .failure(error(.reset)) }
     return .success(
-      HTTPResponse(status: long(CURLINFO_RESPONSE_CODE), headers: headers, body: body))
+      HTTPResponse(
+        status: long(CURLINFO_RESPONSE_CODE), headers: headers, body: body,
+        authorityEnd: authorityEnd == 0 ? nil : authorityEnd))
   }
 
   private func long(_ info: CURLINFO) -> Int {

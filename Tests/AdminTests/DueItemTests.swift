@@ -18,8 +18,9 @@ import Testing
 
   @Test func `all ends are in one list, the earliest first, each with what to do`() {
     let due = Sample.full().due
-    #expect(due.map(\.kind) == [.shanghaiCalendar, .factors, .newYorkCalendar])
-    #expect(due.map { "\($0.day)" } == ["2026-07-06", "2026-07-25", "2026-12-24"])
+    #expect(due.map(\.kind) == [.shanghaiCalendar, .factors, .newYorkCalendar, .certificate])
+    #expect(
+      due.map { "\($0.day)" } == ["2026-07-06", "2026-07-25", "2026-12-24", "2027-08-10"])
     #expect(due.allSatisfy { $0.what.count > 10 && $0.remedy.count > 20 })
     let ends = Sample.full().ends
     #expect(Set(ends.map(\.kind)) == Set(DueItem.Kind.allCases))
@@ -53,6 +54,16 @@ import Testing
     }
     #expect(report.due.first?.kind == .factors && report.daysLeft(report.due[0]) == 30)
     #expect(report.due.first?.what == "factors of 1 instrument contradict the exchange")
+  }
+
+  @Test func `of all hosts the one is listed whose authority ends first`() {
+    var report = Self.report { _ in }
+    report.authorityEnds = [
+      "a.example": Sample.now.adding(seconds: 40 * 86_400),
+      "b.example": Sample.now.adding(seconds: 20 * 86_400),
+    ]
+    #expect(report.due.first?.kind == .certificate && report.daysLeft(report.due[0]) == 20)
+    #expect(report.due[0].what == "the root certificate by which b.example is verified ends")
   }
 
   @Test func `where no market is polled no calendar ends`() {

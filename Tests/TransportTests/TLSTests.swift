@@ -83,7 +83,11 @@ struct TLSTests {
     var configuration = HTTPClientConfiguration()
     configuration.authoritiesPath = server.certificate
     let request = try HTTPRequest("https://127.0.0.1:\(server.port)")
-    #expect(try await HTTPClient(configuration).send(request).status == 200)
+    let client = try HTTPClient(configuration)
+    #expect(try await client.send(request).status == 200)
+    // It is made for two days.
+    let left = (client.authorityEnds["127.0.0.1"] ?? 0) - Int64(time(nil))
+    #expect(left > 86_400 && left <= 2 * 86_400, "\(left)")
   }
 
   @Test func `a trusted certificate for another name is refused`() async throws {

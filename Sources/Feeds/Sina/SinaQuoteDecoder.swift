@@ -94,7 +94,7 @@ package struct SinaQuoteDecoder {
       visitor.rejected(
         RejectedRow(
           symbol: careful.symbol, reason: error.reason, detail: error.detail, line: line,
-            isInOtherUnit: error.isInOtherUnit))
+          isInOtherUnit: error.isInOtherUnit))
     }
     return next
   }
