@@ -307,6 +307,7 @@ create table if not exists market (
   silent_minutes time[] not null,
   currency text not null,
   units text not null default 'shares',
+  hours_change boolean,
   constraint sessions_have_two_ends check (cardinality(opens) = cardinality(closes)),
   constraint market_trades check (cardinality(opens) > 0 and cardinality(weekdays) > 0)
 );
@@ -326,6 +327,58 @@ comment on column market.silent_minutes is
   'Minutes, by when they open, that need no candle: an auction is being collected.';
 comment on column market.currency is 'What prices and turnover are in: ISO 4217.';
 comment on column market.units is 'What volumes count: shares (of funds, units).';
+comment on column market.hours_change is
+  'True where the hours of some days are others: then those of a day are in the table rule.';
+
+create table if not exists rule (
+  id bigint generated always as identity primary key,
+  market text not null,
+  board text not null,
+  kind text not null,
+  key text not null,
+  value text not null,
+  from_day date not null,
+  to_day date not null,
+  source text not null,
+  is_operators boolean not null,
+  known_from timestamptz not null default now(),
+  known_to timestamptz,
+  constraint rule_is_forward check (from_day <= to_day)
+);
+create index if not exists rule_now
+  on rule (market, key)
+  where known_to is null;
+comment on table rule is
+  'Rules of exchanges and sources by day, as docs/rules.md has them: of those that apply, the one of '
+  'the narrowest board, then one with a kind, then the operator''s, then the newest counts.';
+comment on column rule.market is 'Of market.name.';
+comment on column rule.board is 'An exchange, a board, a symbol; empty: all of the market.';
+comment on column rule.kind is 'Of instruments; empty: each.';
+comment on column rule.key is 'What is ruled: hours, tick, limit.';
+comment on column rule.from_day is 'The first day it holds.';
+comment on column rule.to_day is 'The last day it holds.';
+comment on column rule.source is 'Who says so.';
+comment on column rule.is_operators is 'It is of the file that the setting rules.file names.';
+comment on column rule.known_from is 'When it became known.';
+comment on column rule.known_to is 'When it was taken out or changed; null while it stands.';
+
+create or replace function market_rule(market text, key text, day date)
+returns text
+language sql stable parallel safe
+return (
+  select r.value
+  from rule r
+  where r.market = market_rule.market
+    and r.key = market_rule.key
+    and r.board = ''
+    and r.kind = ''
+    and market_rule.day between r.from_day and r.to_day
+    and r.known_to is null
+  order by r.is_operators desc, r.from_day desc
+  limit 1
+);
+comment on function market_rule is
+  'What a rule of all of a market says on a day, as it is known now; null without one.';
 
 create table if not exists source (
   code smallint primary key,
@@ -2152,12 +2205,23 @@ returns table (
 language plpgsql stable security definer
 rows 2
 as $function$
+declare
+  session_opens time[] := place.opens;
+  session_closes time[] := place.closes;
 begin
+  if place.hours_change then
+    select
+      array_agg(split_part(h.span, '-', 1)::time order by h.number),
+      array_agg(split_part(h.span, '-', 2)::time order by h.number)
+    into session_opens, session_closes
+    from string_to_table(market_rule(place.name, 'hours', trading_sessions.day), ' ')
+      with ordinality h (span, number);
+  end if;
   return query
     select
       case h.number when 1 then coalesce(c.opens, h.opens) else h.opens end,
       case
-        when h.number = cardinality(place.closes) or c.closes < h.closes
+        when h.number = cardinality(session_closes) or c.closes < h.closes
         then coalesce(c.closes, h.closes)
         else h.closes
       end
@@ -2166,7 +2230,7 @@ begin
         u.number,
         (trading_sessions.day + u.opens) at time zone place.zone as opens,
         (trading_sessions.day + u.closes) at time zone place.zone as closes
-      from unnest(place.opens, place.closes) with ordinality u (opens, closes, number)
+      from unnest(session_opens, session_closes) with ordinality u (opens, closes, number)
     ) h
     left join market_session c
       on c.exchange = place.calendar
@@ -2179,7 +2243,8 @@ begin
     order by h.number;
 end
 $function$;
-comment on function trading_sessions is 'The sessions of a day of a market, as its calendar says.';
+comment on function trading_sessions is
+  'The sessions of a day of a market, as the rules of that day and its calendar say.';
 
 -- How days are cut: buckets begin with each session and end with it at the latest; before, between
 -- and after sessions they keep the clock. A bucket before a session ends where that begins. The
@@ -2194,7 +2259,23 @@ language plpgsql stable parallel safe
 cost 10000
 rows 1
 as $function$
+declare
+  silent_minutes time[] := place.silent_minutes;
+  auction text;
 begin
+  if place.hours_change and place.every_minute then
+    auction := market_rule(place.name, 'closing_auction', market_hours.day);
+    silent_minutes := '{}';
+    if auction <> 'none' then
+      -- The price is made in the last minute.
+      silent_minutes := array(
+        select o::time
+        from generate_series(
+          date '2000-01-01' + split_part(auction, '-', 1)::time,
+          date '2000-01-01' + split_part(auction, '-', 2)::time - interval '2 minutes',
+          interval '1 minute') o);
+    end if;
+  end if;
   return query
     select
       market_hours.day::timestamp at time zone place.zone,
@@ -2209,7 +2290,7 @@ begin
         when place.every_minute then
           array(
             select (market_hours.day + q.minute) at time zone place.zone
-            from unnest(place.silent_minutes) q (minute)
+            from unnest(silent_minutes) q (minute)
             order by 1
           )
         else '{}'
@@ -4925,7 +5006,7 @@ begin
       and relkind = 'v');
   -- The only tables: a program must be able to tell a database of another version, and to know
   -- when, where and in what money a series trades.
-  grant select on schema_version, market, source, market_session to candled_reader;
+  grant select on schema_version, market, rule, source, market_session to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
@@ -4933,9 +5014,10 @@ begin
     price_ratio
   from candled_reader;
   grant insert, update on
-    market, source, instrument, instrument_name, instrument_link, trading_day, market_session,
+    market, rule, source, instrument, instrument_name, instrument_link, trading_day, market_session,
     instrument_list, adjustment_factor, api_key_usage, bar_watermark, backfill_chunk, quote,
-    overview, candle, candle_revision, gap, day_audit, day_lock, disagreement, rejected, serving, source_health, journal_position,
+    overview, candle, candle_revision, gap, day_audit, day_lock, disagreement, rejected, serving,
+    source_health, journal_position,
     feed_sequence, change, lease_term
   to candled;
   grant update on lease to candled;
@@ -4949,8 +5031,8 @@ $grants$;
 do $publications$
 declare
   kept text :=
-    'market, source, instrument, instrument_name, instrument_link, trading_day, market_session,
-    adjustment_factor, candle,
+    'market, rule, source, instrument, instrument_name, instrument_link, trading_day,
+    market_session, adjustment_factor, candle,
     candle_revision, candle_month (month), price_range, gap, day_audit, disagreement, serving,
     journal_position (only_row, position, known_from, updated_at, journal), feed_sequence, change,
     lease, lease_term';

@@ -198,6 +198,7 @@ extension Daemon {
       }
       isRepeated = true
       try await writer.record(SourceRegistry.rows)
+      try await writer.record(RuleBook.current)
       try await writer.takeUp(at: place)
     }
   }

@@ -21,6 +21,8 @@ package actor StoreWriter {
   private let confirmSeconds: Int64
   private let onReconnect: (@Sendable () -> Void)?
   private(set) var session: WriterSession?
+  /// Those that the table `rule` has; nil before a term began.
+  var rules: RuleBook?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
   private var inDoubt: PendingCommit?
@@ -121,6 +123,8 @@ package actor StoreWriter {
     let session = try session.opened()
     let receipt = try session.commit(commit)
     position = session.position
+    // What fails is tried again behind the next commit.
+    if let rules, rules !== RuleBook.current { try? record(.current) }
     return receipt
   }
 

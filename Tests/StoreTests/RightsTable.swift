@@ -6,6 +6,7 @@ enum RightsTable {
   static let tables: [String: Rights] = [
     "schema_version": ("s", "s"),
     "market": ("siu", "s"),
+    "rule": ("siu", "s"),
     "source": ("siu", "s"),
     "instrument": ("siu", ""),
     "instrument_name": ("siu", ""),
@@ -59,7 +60,8 @@ enum RightsTable {
       "timeframe_name", "timeframe_code", "source_name", "gap_cause_name", "revision_cause_name",
       "trading_name", "exchange_name", "kind_name", "board_name", "book_prices", "book_volumes",
       "argument_error", "instrument_id", "symbol_error", "average_price", "source_names",
-      "shown_candle", "market_of", "trading_sessions", "period_is_whole", "series_rows",
+      "shown_candle", "market_of", "market_rule", "trading_sessions", "period_is_whole",
+      "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "flag_names", "why", "stored_days", "market_hours",
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
