@@ -58,6 +58,10 @@ extension MetricTable {
 
   private static var serving: [Family] {
     [
+      gauge(
+        "candled_certificates_refused",
+        help: "1 while no host proves who it is: this machine's clock or authorities are at fault."
+      ) { .flag($0.areCertificatesRefused) },
       Family(
         .gauge, name: "candled_quotes_serving",
         help: "1 for the source that serves live quotes, 0 for one that stands by.",

@@ -30,6 +30,7 @@ extension Daemon {
     }
     RuleBook.use(operators: taken.rules, on: clock.now.shanghaiDay)
     await state.engine?.update(engineUpdate)
+    publishKeyEnds()
     let changed = old.settings.changes(to: taken.settings) + old.filesChanged(to: taken)
     return conclude(
       ReloadVerdict(

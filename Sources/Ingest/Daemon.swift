@@ -60,6 +60,14 @@ package struct Daemon: Sendable {
     RuleBook.use(operators: configuration.rules, on: clock.now.shanghaiDay)
   }
 
+  /// As configured, the last days of keys.
+  func publishKeyEnds() {
+    state.keyEnds = Dictionary(
+      uniqueKeysWithValues: SourceRegistry.all.compactMap { source in
+        source.credentials?.ends.flatMap { settings[$0] }.map { (source.name, $0) }
+      })
+  }
+
   var configuration: ValidatedConfiguration { inForce.withLock { $0 } }
   var settings: Settings { configuration.settings }
   package var credentials: SourceCredentials { configuration.credentials }
@@ -77,6 +85,7 @@ package struct Daemon: Sendable {
     if isPrivate { try settings.embeddedServer.makeParents() }
     // Another daemon's folder is another daemon's server.
     let identity = try JournalIdentity(directory: settings.journalPath)
+    publishKeyEnds()
     async let _: Void = watchDisks()
     guard isPrivate else { return try await serve(as: identity, onReady) }
     let keeper = PostgresSupervisor(settings.embeddedServer, log: log) { [state] in

@@ -28,6 +28,8 @@ package struct DaemonReport: Sendable {
   package var disks: [DiskForecast] = []
   /// When the authorities' certificates end by which the hosts of sources are verified.
   package var authorityEnds: [String: Timestamp] = [:]
+  /// The last day of a source's key, by the source's name, as configured.
+  package var keyEnds: [String: TradingDay] = [:]
 
   package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }
 

@@ -73,6 +73,7 @@ package final class DaemonState: Sendable {
     var privateServer: PrivateServer?
     var disks: [DiskForecast] = []
     var client: HTTPClient?
+    var keyEnds: [String: TradingDay] = [:]
     /// Questions to an engine that has not answered yet.
     var pendingReports = 0
   }
@@ -160,6 +161,11 @@ package final class DaemonState: Sendable {
     set { parts.withLock { $0.client = newValue } }
   }
 
+  package var keyEnds: [String: TradingDay] {
+    get { parts.withLock { $0.keyEnds } }
+    set { parts.withLock { $0.keyEnds = newValue } }
+  }
+
   /// nil if its turn does not end in time: what hangs must not keep its report from being made.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
@@ -192,6 +198,7 @@ package final class DaemonState: Sendable {
     report.privateServer = parts.privateServer
     report.disks = parts.disks
     report.authorityEnds = (parts.client?.authorityEnds ?? [:]).mapValues { Timestamp(seconds: $0) }
+    report.keyEnds = parts.keyEnds
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report

@@ -137,6 +137,7 @@ extension Engine {
     var refused: JournalEntry?
     switch response {
     case .failure(let error):
+      answer.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
       status.quotes.failed(error.code)
       failed(.transport(error.code), request: request, of: place, at: receivedAt)
     case .response where !isTakeable: answer.isReceived = true

@@ -43,6 +43,15 @@ package struct EngineReport: Sendable {
       + "trading day"
   }
 
+  /// No host proves who it is any more: the clock or the authorities of this machine are at fault.
+  package var areCertificatesRefused: Bool {
+    guard let since = sources.compactMap(\.fault).filter(\.isOfCertificate).map(\.since).min()
+    else { return false }
+    return sources.allSatisfy { source in
+      source.fault?.isOfCertificate != false && source.lastSuccessAt.map { $0 <= since } != false
+    }
+  }
+
   /// Whether today is a weekday of which neither the mainland's calendar nor the operator says
   /// anything.
   package var isDaySupposed: Bool { calendar.isTodaySupposed && symbols > 0 }

@@ -25,6 +25,9 @@ package struct SourceFault: Sendable, Hashable {
     self.attempts = attempts
   }
 
+  /// Whether the host did not prove who it is: theirs if it is one host, ours if it is all.
+  package var isOfCertificate: Bool { reason == .transport(.certificate) }
+
   /// The class of the fault, as metrics label it.
   package var code: String {
     switch reason {
@@ -49,7 +52,8 @@ package struct SourceFault: Sendable, Hashable {
     case .transport(.resolve): return "cannot resolve \(host)"
     case .transport(.connect): return "cannot connect to \(host)"
     case .transport(.timeout): return "no response from \(host) in time"
-    case .transport(.tls): return "no valid TLS connection to \(host)"
+    case .transport(.tls): return "no TLS connection to \(host)"
+    case .transport(.certificate): return "the certificate of \(host) is not valid here"
     case .transport(.reset), .transport(.truncated): return "\(host) closed the connection early"
     case .transport(let code): return "request to \(host) failed: \(code.rawValue)"
     case .response(let status, let outcome): return "\(host) returned HTTP \(status), \(outcome)"
@@ -60,7 +64,8 @@ package struct SourceFault: Sendable, Hashable {
     switch reason {
     case .transport(.resolve): "check DNS or the network"
     case .transport(.connect), .transport(.timeout): "check the network or a firewall"
-    case .transport(.tls): "check this machine's clock and its CA certificates"
+    case .transport(.certificate):
+      "check this machine's clock and its CA certificates (apt-get install ca-certificates)"
     case .transport, .response: nil
     }
   }

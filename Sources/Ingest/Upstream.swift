@@ -25,10 +25,18 @@ package enum UpstreamResponse: Sendable {
   case response(status: Int32, body: [UInt8], retryAfter: String?, date: String? = nil)
   case failure(TransportError)
 
-  /// How long the source asks to be left alone, from `now` on; nil if it does not say.
+  /// A certificate does not become valid by asking again; one that is renewed, or a bundle, is
+  /// noticed within a minute.
+  private static let certificateSeconds = 60
+
+  /// How long the source is to be left alone, from `now` on; nil if nothing says.
   package func retryAfterSeconds(at now: Timestamp) -> Int? {
-    guard case .response(_, _, let retryAfter?, _) = self else { return nil }
-    return RetryAfter.seconds(retryAfter, date: HTTPDate.seconds(retryAfter), now: now)
+    switch self {
+    case .response(_, _, let retryAfter?, _):
+      RetryAfter.seconds(retryAfter, date: HTTPDate.seconds(retryAfter), now: now)
+    case .failure(let error) where error.code == .certificate: Self.certificateSeconds
+    case .response, .failure: nil
+    }
   }
 
   /// When the server says it answered; nil if it does not.

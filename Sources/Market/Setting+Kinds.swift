@@ -231,6 +231,21 @@ extension Setting where Value == [Symbol] {
   }
 }
 
+extension Setting where Value == TradingDay? {
+  package static func day(_ key: String, unset: String, help: String) -> Self {
+    Setting(
+      key, kind: "day", default: nil, range: "unset: \(unset)", help: help,
+      write: { $0.map { "\($0)".quoted } },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input, let day = TradingDay(text) else {
+          throw SettingMismatch(expected: "a day such as \"2026-07-06\"")
+        }
+        return day
+      })
+  }
+}
+
 extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
   package static func choice(_ key: String, default defaultValue: Value, help: String) -> Self {
     let names = Value.allCases.map(\.rawValue).joined(separator: ", ")

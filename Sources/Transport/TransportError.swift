@@ -14,8 +14,10 @@ package struct TransportError: Error, Sendable, Hashable {
     case refusedAddress = "refused_address"
     /// The host name has no address.
     case resolve
-    /// The peer did not prove who it is, or the handshake failed.
+    /// The handshake failed.
     case tls
+    /// The peer did not prove who it is.
+    case certificate
     /// The body, after inflation, or the header is larger than the request allows.
     case bodyTooLarge = "body_too_large"
     /// The connection broke before the answer was whole.
@@ -62,7 +64,8 @@ extension TransportError: CustomStringConvertible {
     case .connect: "the connection was refused"
     case .refusedAddress: "the host has an address that must not be called"
     case .resolve: "the host name has no address"
-    case .tls: "the server's certificate or TLS handshake is not valid"
+    case .tls: "the TLS handshake failed"
+    case .certificate: "the server's certificate is not valid here"
     case .bodyTooLarge: "the response is larger than allowed"
     case .reset: "the connection broke before the response was complete"
     case .truncated: "the response ended before its announced length"

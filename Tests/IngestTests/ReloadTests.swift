@@ -109,6 +109,18 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
   }
 
+  @Test func `the last day of a key is taken up`() async throws {
+    for end in ["2027-03-01", "2028-03-01"] {
+      let verdict = try await reload(file.text + "\n[mairui]\nlicence_ends = \"\(end)\"\n")
+      #expect(verdict == ReloadVerdict(changed: ["mairui.licence_ends"]))
+      let report = await daemon.state.report()
+      #expect(report.keyEnds.values.map(\.description) == [end])
+    }
+    let wrong = try await reload(file.text + "\n[mairui]\nlicence_ends = \"2027-02-30\"\n")
+    let problem = try #require(wrong.problem)
+    #expect(problem.contains("expected a day such as"))
+  }
+
   @Test func `days that the operator declares are read with each reload`() async throws {
     let path = file.folder + "/days"
     try file.write("2027-02-08,closed,SSE notice,2027-01-20\n", to: path)

@@ -75,7 +75,7 @@ struct TLSTests {
   @Test func `a self-signed certificate is refused`() async throws {
     let server = try #require(TLSServer(name: "IP:127.0.0.1"))
     let request = try HTTPRequest("https://127.0.0.1:\(server.port)")
-    #expect(await failure(try HTTPClient(), request) == .tls)
+    #expect(await failure(try HTTPClient(), request) == .certificate)
   }
 
   @Test func `a certificate among the trusted ones is accepted`() async throws {
@@ -95,6 +95,18 @@ struct TLSTests {
     var configuration = HTTPClientConfiguration()
     configuration.authoritiesPath = server.certificate
     let request = try HTTPRequest("https://127.0.0.1:\(server.port)")
-    #expect(await failure(try HTTPClient(configuration), request) == .tls)
+    #expect(await failure(try HTTPClient(configuration), request) == .certificate)
+  }
+
+  @Test func `changed authorities hold from the next connection on`() async throws {
+    let server = try #require(TLSServer(name: "IP:127.0.0.1"))
+    let other = try #require(TLSServer(name: "IP:127.0.0.1"))
+    var configuration = HTTPClientConfiguration()
+    configuration.authoritiesPath = other.certificate
+    let client = try HTTPClient(configuration)
+    let request = try HTTPRequest("https://127.0.0.1:\(server.port)")
+    #expect(await failure(client, request) == .certificate)
+    #expect(system("cp \(server.certificate) \(other.certificate)") == 0)
+    #expect(try await client.send(request).status == 200)
   }
 }

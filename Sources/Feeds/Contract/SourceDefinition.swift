@@ -104,6 +104,8 @@ package struct CredentialDeclaration: Sendable {
   package var requestsPerDay: Setting<Int>?
   /// What the keys are called in sentences: `licence`.
   package var noun = "key"
+  /// The setting with the last day of the key that ends first; nil: none ends.
+  package var ends: Setting<TradingDay?>?
 }
 
 /// How a source wants to be asked.

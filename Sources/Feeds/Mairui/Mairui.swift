@@ -13,7 +13,7 @@ package struct Mairui: ListSource {
   package let series = [SourceSeries(Mairui.source, name: "mairui", instruments: .live)]
   package let credentials: CredentialDeclaration? = CredentialDeclaration(
     file: MairuiSettings.licenceFile, words: 1, requestsPerDay: MairuiSettings.requestsPerDay,
-    noun: "licence")
+    noun: "licence", ends: MairuiSettings.licenceEnds)
   package let workerName = "lists"
   package let pace = RequestPace(
     requestsPerMinute: nil, requestsPerMinuteMax: 10, burst: 2, inFlightMax: 1)

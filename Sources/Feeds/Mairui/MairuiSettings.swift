@@ -16,5 +16,10 @@ enum MairuiSettings {
     help: "Quota of each licence per Shanghai day."
   ).live
 
-  static let section = SettingSection("mairui", bases, licenceFile, requestsPerDay)
+  static let licenceEnds = Setting.day(
+    "mairui.licence_ends", unset: "not watched",
+    help: "Last day of the licence that ends first: the status and alerts name it in time."
+  ).live
+
+  static let section = SettingSection("mairui", bases, licenceFile, requestsPerDay, licenceEnds)
 }
