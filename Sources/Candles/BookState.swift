@@ -18,7 +18,7 @@ extension CandleBook {
   package mutating func instrumentState(at index: Int) -> [UInt8] {
     forgetOldMemory(of: index)
     return StateWriter.bytes { writer in
-      guard instruments[index].write(to: &writer) else { return }
+      guard instruments[index].write(after: &bareDay, to: &writer) else { return }
       memories[index].write(to: &writer)
       writer.put(hasDispute(index))
       if hasDispute(index) { writeDispute(of: index, to: &writer) }
@@ -239,20 +239,21 @@ struct StateWriter {
 extension CandleBook.Entry {
   /// Mutating for `CandleBook.instrumentState`; nothing is changed.
   /// - Returns: whether there is a day.
-  fileprivate mutating func write(to writer: inout StateWriter) -> Bool {
+  fileprivate mutating func write(
+    after bare: inout InstrumentDay, to writer: inout StateWriter
+  ) -> Bool {
     writer.put(Int64(group))
     writer.put(isInStep)
     writer.put(state != nil)
-    return state?.write(to: &writer) != nil
+    return state?.writeWhole(after: &bare, to: &writer) != nil
   }
 }
 
 extension InstrumentDay {
   /// Mutating for `CandleBook.instrumentState`; nothing is changed.
-  mutating func write(to writer: inout StateWriter) {
+  mutating func writeWhole(after bare: inout InstrumentDay, to writer: inout StateWriter) {
     writer.put(Int64(day.daysSince1970))
     writer.put(priorClose)
-    var bare = Self.bare
     write(after: &bare, to: &writer)
     writePast(after: &bare, to: &writer)
   }

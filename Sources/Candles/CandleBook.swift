@@ -23,6 +23,8 @@ package struct CandleBook: Sendable {
   var memories: [DayMemory] = []
   /// The disputes of the few instruments that have one, by the same indexes.
   var disputes: [Int: Dispute] = [:]
+  /// What days are written after. At hand, for a global one is copied with each state.
+  var bareDay = InstrumentDay.bare
   private var indexes: [Symbol: Int] = [:]
   var watermarks = GroupWatermarks()
   /// Timers up to and including this moment have been carried out.
@@ -54,6 +56,8 @@ package struct CandleBook: Sendable {
 
     var isDisputed: Bool { mutating get { state?.isDisputed == true } }
 
+    var aliveThrough: Int? { mutating get { state?.coverage.aliveThrough } }
+
     @inline(__always)
     mutating func isRepeated(by quote: Quote) -> Bool { state?.isRepeated(by: quote) == true }
 
@@ -82,7 +86,7 @@ package struct CandleBook: Sendable {
       return objection
     }
 
-    /// Decided first, for most rows of a sweep say what the last one said: this is noted.
+    /// Decided first, for most rows of a sweep say what the last one said. That is noted.
     /// - Returns: whether the group's watermark counts for the instrument only from now on; nil for
     ///   a row of which more is to be asked.
     @inline(__always)

@@ -158,7 +158,7 @@ extension CandleBook {
   @inline(__always)
   mutating func forgetOldMemory(of index: Int) {
     guard let oldest = memories[index].aliveThrough,
-      let known = instruments[index].state?.coverage.aliveThrough,
+      let known = instruments[index].aliveThrough,
       known - Int(oldest) > Int(rules.disputeSecondsMax)
     else { return }
     memories[index].forget(butNewest: checkpoints(of: index).count)

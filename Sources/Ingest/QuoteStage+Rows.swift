@@ -237,8 +237,11 @@ extension QuoteStage {
     if isFirst, isMainland { response.digest.newcomers.append(book.symbol(at: index)) }
     var limits = quotes[place].quote.limits
     // A source that states no limits does not contradict one that did on the same day.
-    if case .unstated = limits, latest[index]?.quote.tradingDay == quotes[place].quote.tradingDay {
-      limits = latest[index]?.quote.limits ?? limits
+    if case .unstated = limits {
+      let day = quotes[place].quote.tradingDay
+      limits = latest.withUnsafeBufferPointer { latest in
+        latest[index]?.quote.tradingDay == day ? latest[index]?.quote.limits ?? limits : limits
+      }
     }
     if !book.output.certificates.isEmpty { former[index] = latest[index] }
     if isFirst {

@@ -189,8 +189,16 @@ extension QuoteStage {
   mutating func handOver(to commit: inout Commit) {
     let changed = pending.touched.take()
     commit.quotes.reserveCapacity(commit.quotes.count + changed.count)
-    for index in changed {
-      if let row = quoteRow(index) { commit.quotes.append(row) }
+    latest.withUnsafeBufferPointer { latest in
+      for index in changed {
+        guard let receivedAt = latest[index]?.receivedAt, let quote = latest[index]?.quote else {
+          continue
+        }
+        commit.quotes.append(
+          QuoteRow(
+            quote: quote, source: source, forming: book.formingCandle(at: index),
+            bookState: book.instrumentState(at: index), receivedAt: receivedAt))
+      }
     }
     commit.instruments += pending.renamed.take().sorted().map { instrumentRow($0) }
   }
@@ -202,14 +210,6 @@ extension QuoteStage {
       symbol: symbol, source: source,
       exchange: identity?.exchange ?? SourceRegistry.definition(of: source).market.exchange,
       kind: identity?.kind, board: identity?.board, name: names.name(at: index))
-  }
-
-  @inline(__always)  // A row is nearly a kilobyte: made where it goes.
-  private mutating func quoteRow(_ index: Int) -> QuoteRow? {
-    guard let latest = latest[index] else { return nil }
-    return QuoteRow(
-      quote: latest.quote, source: source, forming: book.formingCandle(at: index),
-      bookState: book.instrumentState(at: index), receivedAt: latest.receivedAt)
   }
 }
 

@@ -85,7 +85,7 @@ extension ExactDecimal: Comparable, Hashable {
 
   /// The units this value has once both sides of a comparison carry the larger scale; 128 bits
   /// because 19 digits times 10^18 need 123.
-  @usableFromInline
+  @inlinable
   func wideUnits(scale other: UInt8) -> Int128 {
     other > scale
       ? Int128(units) * Int128(PowersOfTen.value(other - scale)) : Int128(units)
