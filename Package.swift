@@ -228,7 +228,7 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Reader", "Commits", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "TestExchange", "Ledgers", "CandledClient", "PaperTrading", "Alerts",

@@ -43,6 +43,10 @@ extension Trial {
         "kills": "20", "instruments": "150", "live-instruments": "60", "seed": "1",
         "binary": daemon,
       ], run: backfill),
+    Trial(
+      "decade",
+      "2016 to 2026, and the same ten years later, with what happened on its day; --short: some.",
+      options: ["seed": "1", "short": "false", "shift": "both", "events": "all"], run: decade),
     .chaos(
       "recluster",
       "Closed months put in key order, killed and resumed, beside a daemon, readers and a writer.",
@@ -127,6 +131,27 @@ extension Trial {
       "\(verdict.kills) kills of the \(victim.rawValue), \(verdict.rows) rows compared, "
         + "\(seconds(since: start)) s")
     try conclude("crash, \(victim.rawValue), seed \(options.seed)", verdict.complaints)
+  }
+
+  private static func decade(_ options: TrialOptions) async throws {
+    let names = options.text("events").split(separator: ",").map(String.init)
+    let numbers = Set(names.compactMap(Int.init))
+    guard names == ["all"] || numbers.count == names.count else {
+      throw UsageError("--events is numbers and commas")
+    }
+    let isShort = options.flag("short") || !numbers.isEmpty
+    let shifts: [Int] = try options.text("shift") == "both" ? [0, 10] : [options.number("shift")]
+    var sections: [[String]] = []
+    for shift in shifts.prefix(isShort ? 1 : 2) {
+      let start = Date()
+      var trial = try DecadeTrial(shift: shift, seed: options.seed)
+      trial.isShort = isShort
+      if !numbers.isEmpty { trial.numbers = numbers }
+      let verdict = try await trial.run { printLine("  \(seconds(since: start)) s: \($0)") }
+      for figure in verdict.figures { printLine("  \(figure)") }
+      sections.append(verdict.complaints)
+    }
+    try conclude("decade, seed \(options.seed)", sections: sections)
   }
 
   private static func fanout(_ options: TrialOptions) async throws {

@@ -71,6 +71,13 @@ extension EveryTrial.Days {
       #expect(verdict.corrections > 0, "seed \(trial.seed)")
     }
 
+    @Test func `a dozen days of ten years end with every minute and no false gap`() async throws {
+      var trial = DecadeTrial(shift: 0, seed: .random(in: 1...1000))
+      trial.isShort = true
+      let verdict = try await trial.run { _ in }
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed): \(verdict.complaints.prefix(5))")
+    }
+
     @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {
       var trial = BackfillTrial(
         binary: binary, kills: 4, instruments: 20, liveInstruments: 12,

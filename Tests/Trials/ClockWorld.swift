@@ -46,7 +46,7 @@ actor ClockWorld: QuotesUpstream {
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  private static func header(_ moment: Timestamp) -> String {
+  static func header(_ moment: Timestamp) -> String {
     var seconds = time_t(moment.seconds)
     var parts = tm()
     gmtime_r(&seconds, &parts)
