@@ -120,7 +120,17 @@ package struct OrderTable: AppTable {
     where o.account_id in \(ofUser)
       and o.account_id = $2::bigint
       and ($3::text[] is null or o.state = any ($3::text[]))
-      and ($4::text[] is null or coalesce(o.code, o.symbol) = any ($4::text[]))
+      and (
+        $4::text[] is null
+        or coalesce(o.code, o.symbol) = any ($4::text[])
+        -- Those that ended under the code of before.
+        or o.symbol in (
+          select a.symbol
+          from corporate_action a
+          where a.kind = 'rename'
+            and a.booked_on is not null
+            and a.withdrawn_at is null
+            and a.successor = any ($4::text[])))
       and ($5::text is null or o.side = $5::text)
       and ($6::timestamptz is null or o.accepted_at > $6::timestamptz)
       and ($7::timestamptz is null or o.accepted_at < $7::timestamptz)

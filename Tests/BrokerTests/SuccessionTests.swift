@@ -226,6 +226,11 @@ import Testing
     let log = try LedgerTable(exchange.apps).transactionLog(of: exchange.account, limit: 2)
     #expect(log.map(\.kind) == ["Buy-Order", "Buy-Order"], "a rename is no transaction")
     #expect(log.map(\.symbol) == [Symbol("sz001872"), Symbol("sz000022")])
+    var filter = OrderFilter()
+    filter.symbols = [try #require(Symbol("sz001872"))]
+    let orders = try OrderTable(exchange.apps, userID: PaperExchange.user).orders(
+      of: exchange.account, filter: filter, limit: 10)
+    #expect(orders.map(\.order.id) == [3, 2, 1], "those under the code of before, too")
     try expectSound(exchange)
   }
 
