@@ -166,6 +166,13 @@ package struct LedgerCanaries: Sendable {
         from posting p where kind = 'reversal' limit 1
         """, names: "posting_is_reversed_once"),
     Refusal(
+      name: "a merger without what was paid",
+      sql: """
+        insert into posting (account_id, sequence, kind, at, trading_day, corporate_action_id)
+        select account_id, sequence + 1000000, 'merger', at, trading_day, corporate_action_id
+        from posting p where corporate_action_id is not null limit 1
+        """, names: "posting_cost_moves"),
+    Refusal(
       name: "a deposit without a type",
       sql: """
         insert into posting (account_id, sequence, kind, at, trading_day, command_id)
