@@ -2237,6 +2237,8 @@ begin
       and c.day = trading_sessions.day
       and c.known_to is null
       and c.opens < c.closes
+      -- Where each minute counts, a calendar lists days: their times are those of the rules.
+      and (place.hours_change is not true or not place.every_minute)
     where c.closes is null
       or h.number = 1
       or h.opens < c.closes

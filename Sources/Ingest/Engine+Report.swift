@@ -161,15 +161,15 @@ private let barsStaleSecondsMax: Int64 = 180
 private let supposedDaysMax = 7
 
 extension Pipeline {
-  /// The moment after the evening's retries: half past four (`Session.afterHoursClose` and an
-  /// hour).
-  private static let certifiedSecondOfDay = Session.afterHoursClose + 3_600
+  /// So long after a day's end the evening's retries are over: half past four.
+  private static let certifiedAfterSeconds = 3_240
 
   /// Whether the last trading day that is wholly over lacks its certificates, or was not seen.
   func isCertificateOverdue(at now: Timestamp) -> Bool {
     guard let progress = stages[0].book.certification else { return false }
     let today = now.shanghaiDay
-    let isOver = now.shanghaiSecondOfDay >= Self.certifiedSecondOfDay
+    let ends = TradingHours.mainlandChina(on: today).dayEnds
+    let isOver = now.shanghaiSecondOfDay >= ends + Self.certifiedAfterSeconds
     // Beyond the calendar a day that has rows was a trading day.
     let isTradingDay = calendar.isTradingDay(today) ?? (progress.newest == today)
     let known = calendar.previous(before: min(today, calendar.lastDay.advanced(by: 1)))

@@ -14,9 +14,10 @@ extension FeedRequest {
     let days = (order.firstDay...max(order.firstDay, today)).count {
       calendar.isTradingDay($0) != false
     }
+    let minutesPerDay = TradingHours.mainlandChina(on: today).minutesPerDay
     return FeedRequest(
       .newestBars(
         order.symbol, .minute1,
-        count: min((days + 1) * Session.minutesPerDay, source.newestBarsMax)), to: source)
+        count: min((days + 1) * minutesPerDay, source.newestBarsMax)), to: source)
   }
 }

@@ -196,11 +196,12 @@ extension MarketSession {
     let (reading, declaration) = (
       calendar.reading(of: day), calendar.exchangeDeclaration(of: day)
     )
-    let opens = Timestamp(day: day, secondOfDay: Session.morningOpen)
+    let hours = TradingHours.mainlandChina(on: day)
+    let opens = Timestamp(day: day, secondOfDay: hours.opens)
     let isAsDeclared = declaration.grade == .declared && declaration.trades == reading.trades
     self.init(
       exchange: .shanghai, day: day, opens: opens,
-      closes: reading.trades ? Timestamp(day: day, secondOfDay: Session.afternoonClose) : opens,
+      closes: reading.trades ? Timestamp(day: day, secondOfDay: hours.closes) : opens,
       grade: isAsDeclared ? .declared : reading.grade)
   }
 }

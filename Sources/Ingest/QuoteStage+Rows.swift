@@ -232,7 +232,8 @@ extension QuoteStage {
     let close = known.last.isPositive ? known.last : known.previousClose
     guard close.isPositive, close != today.previousClose else { return }
     let isNextDay = known.tradingDay == book.calendar.previous(before: today.tradingDay)
-    let sawClose = isNextDay && known.at.shanghaiSecondOfDay >= Session.afternoonClose
+    let closes = TradingHours.mainlandChina(on: known.tradingDay).closes
+    let sawClose = isNextDay && known.at.shanghaiSecondOfDay >= closes
     response.exRights.add([known.symbol], isSupposed: !sawClose)
     // What the tables have decides: the close may have been recorded by other means.
     if isNextDay {

@@ -61,9 +61,9 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
   public var isWeekend: Bool { weekday >= 6 }
 
   /// `Mon`
-  package var weekdayName: String { Self.weekdayNames[weekday - 1] }
-
-  static let weekdayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+  package var weekdayName: String {
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][weekday - 1]
+  }
 
   public static func < (left: TradingDay, right: TradingDay) -> Bool {
     left.daysSince1970 < right.daysSince1970

@@ -79,10 +79,11 @@ extension ReferenceTable {
   func record(
     _ contradiction: DayContradiction, in context: inout CommitContext
   ) throws(StoreError) {
-    let opens = Timestamp(day: contradiction.day, secondOfDay: Session.morningOpen)
+    let day = contradiction.day
+    let opens = Timestamp(day: day, secondOfDay: TradingHours.mainlandChina(on: day).opens)
     let parameters = WireParameters(
       .text("\(contradiction.symbol)"), .int16(contradiction.source.rawValue), .timestamp(opens),
-      .day(contradiction.day), .numeric(ExactDecimal(contradiction.trades ? 1 : 0)),
+      .day(day), .numeric(ExactDecimal(contradiction.trades ? 1 : 0)),
       .timestamp(context.knownAt))
     context.receipt.repairs.disagreements += try run(Self.addContradiction, with: parameters)
       .affectedRows

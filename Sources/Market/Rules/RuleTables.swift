@@ -12,8 +12,6 @@ struct RuleTables: Sendable {
 /// When a market trades.
 struct HoursRules: Sendable {
   var zone = DatedRules<MarketZone>()
-  /// By their numbers, 1 for Monday.
-  var weekdays = DatedRules<[Int]>()
   var sessions = DatedRules<[SessionHours]>()
   var openingAuction = DatedRules<OpeningAuction>()
   /// nil: none.
@@ -107,10 +105,6 @@ struct RuleKey: Sendable {
     },
     RuleKey("currency", \.currency, "a code such as CNY") {
       $0.count == 1 && $0[0].utf8.count == 3 ? String($0[0]) : nil
-    },
-    RuleKey("weekdays", \.hours.weekdays, "days such as Mon Tue Wed Thu Fri") { words in
-      let numbers = words.compactMap { TradingDay.weekdayNames.firstIndex(of: String($0)) }
-      return numbers.isEmpty || numbers.count < words.count ? nil : numbers.map { $0 + 1 }
     },
     RuleKey("hours", \.hours.sessions, "one or two sessions such as 09:30-11:30 13:00-15:00") {
       words in
