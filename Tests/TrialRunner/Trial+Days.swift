@@ -46,7 +46,9 @@ extension Trial {
     Trial(
       "decade",
       "2016 to 2026, and the same ten years later, with what happened on its day; --short: some.",
-      options: ["seed": "1", "short": "false", "shift": "both", "events": "all"], run: decade),
+      options: [
+        "seed": "1", "short": "false", "shift": "both", "years": "11", "events": "all",
+      ], run: decade),
     .chaos(
       "recluster",
       "Closed months put in key order, killed and resumed, beside a daemon, readers and a writer.",
@@ -146,6 +148,7 @@ extension Trial {
       let start = Date()
       var trial = try DecadeTrial(shift: shift, seed: options.seed)
       trial.isShort = isShort
+      trial.years = try options.number("years")
       if !numbers.isEmpty { trial.numbers = numbers }
       let verdict = try await trial.run { printLine("  \(seconds(since: start)) s: \($0)") }
       for figure in verdict.figures { printLine("  \(figure)") }

@@ -88,14 +88,17 @@ extension DecadeEvent {
         plan.watchClosely()
         plan.spans = [34_200..<41_400, 46_800..<47_580, 48_480..<48_840]
         plan.hasClose = false
+        plan.restartAt = 36_000
       }, check: isUndisturbed),
     DecadeEvent(
       number: 1, dates: ["2016-01-07"],
-      world: "a breaker halts the exchange at 9:42 and shuts it at 9:59", how: "as above",
+      world: "a breaker shuts the exchange at 9:59, and the daemon restarts behind it",
+      how: "as above",
       prepare: { plan in
         plan.watchClosely()
         plan.spans = [34_200..<34_920, 35_820..<35_940]
         plan.hasClose = false
+        plan.restartAt = 39_000
       }, check: isUndisturbed),
     DecadeEvent(
       number: 2, dates: turns,
@@ -187,6 +190,7 @@ extension DecadeEvent {
       prepare: { plan in
         plan.watchClosely()
         plan.still = 36_600..<40_380
+        plan.restartAt = 36_000
       }, check: isUndisturbed),
   ]
 }

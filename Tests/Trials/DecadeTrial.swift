@@ -26,6 +26,7 @@ package struct DecadeTrial: Sendable {
   package var isShort = false
   /// The events by their numbers; nil for all.
   package var numbers: Set<Int>?
+  package var years = 11
   /// Of the first year's, what a commit, a query and its planning may take in the last one.
   package var slowerPercentMax = 120
 
@@ -51,7 +52,7 @@ package struct DecadeTrial: Sendable {
     let schedule = DecadeSchedule(
       events: events, shift: shift, calendar: calendar, isShort: isShort,
       hasFirstDates: isShort && numbers == nil)
-    let through = TradingDay.of(2026 + shift, 12, 31)
+    let through = TradingDay.of(2015 + years + shift, 12, 31)
     var year = first.civil.year
     for day in schedule.days(from: first, through: through) {
       if day.civil.year != year, !isShort {
@@ -62,7 +63,8 @@ package struct DecadeTrial: Sendable {
       try verifier.verify(facts, events: schedule.events(on: day))
     }
     if !isShort { progress(try verifier.endYear(year)) }
-    return verifier.verdict(events, slowerPercentMax: isShort ? nil : slowerPercentMax)
+    return verifier.verdict(
+      events, isWhole: years == 11, slowerPercentMax: isShort ? nil : slowerPercentMax)
   }
 }
 
