@@ -19,12 +19,17 @@ struct DecadeSchedule {
     (self.calendar, self.isShort) = (calendar, isShort)
     var byDay: [TradingDay: [DecadeEvent]] = [:]
     for event in events {
-      for day in event.days(shiftedBy: shift, calendar, isShort: hasFirstDates) {
+      for day in Set(event.days(shiftedBy: shift, calendar, isShort: hasFirstDates)) {
         byDay[day, default: []].append(event)
       }
     }
     self.byDay = byDay
     days = Set(byDay.keys)
+  }
+
+  /// Days on which nothing runs.
+  var daysOff: Set<TradingDay> {
+    Set(byDay.filter { $0.value.contains(where: \.isMachineOff) }.keys)
   }
 
   func events(on day: TradingDay) -> [DecadeEvent] { byDay[day] ?? [] }

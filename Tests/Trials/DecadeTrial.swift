@@ -48,10 +48,11 @@ package struct DecadeTrial: Sendable {
     let run = try DecadeRun(
       seed: seed, database: database, world: world,
       table: DecadeCalendar.table(before: .of(2016 + shift, 1, 1)))
-    var verifier = DecadeVerifier(database: database, isShort: isShort)
     let schedule = DecadeSchedule(
       events: events, shift: shift, calendar: calendar, isShort: isShort,
       hasFirstDates: isShort && numbers == nil)
+    var verifier = DecadeVerifier(
+      database: database, isShort: isShort, excused: schedule.daysOff)
     let through = TradingDay.of(2015 + years + shift, 12, 31)
     var year = first.civil.year
     for day in schedule.days(from: first, through: through) {
@@ -73,7 +74,8 @@ struct DecadeFacts {
   let plan: DecadePlan
   /// Of the daemon's log.
   let lines: [String]
-  /// What each instrument's minutes must be, by the second at which they open.
+  /// What the minutes of each instrument that was requested must be, by the second at which they
+  /// open.
   let minutes: [Symbol: [Int: (close: Int64, shares: Int64)]]
   let instruments: [Symbol: DecadeMarket.Instrument]
   let requests: [String: Int]
@@ -143,11 +145,13 @@ final class DecadeRun {
       await writer.disconnect()
     }
     guard let report else { preconditionFailure("a day has an end") }
-    let market = await world.market
+    let (market, polled) = (await world.market, await world.polled)
     return DecadeFacts(
       plan: plan, lines: log.lines,
       minutes: Dictionary(
-        uniqueKeysWithValues: market.symbols.map { ($0, market.minutes(of: $0)) }),
+        uniqueKeysWithValues: market.symbols.filter(polled.contains).map {
+          ($0, market.minutes(of: $0))
+        }),
       instruments: market.instruments, requests: await world.requests, commits: commits,
       report: report, replayed: try replay.map { try rows(of: $0, after: position) },
       database: database)

@@ -11,14 +11,16 @@ struct DecadeVerifier {
   /// Of each event by what the world does: its days, and what was wrong on them.
   private var found: [String: (days: Int, complaints: [String])] = [:]
   /// Days that were missed in part, with the event that did it: weeks and months may lack them.
-  private var excused: Set<TradingDay> = []
+  private var excused: Set<TradingDay>
   private var lastDay: TradingDay?
   private var costs: [DecadeCosts] = []
   private var commits: [Int] = []
 
-  /// - Parameter isShort: most days are left out, so that no week is whole.
-  init(database: StoreDatabase, isShort: Bool) {
-    (self.database, self.isShort) = (database, isShort)
+  /// - Parameters:
+  ///   - isShort: most days are left out, so that no week is whole.
+  ///   - excused: days that nobody saw.
+  init(database: StoreDatabase, isShort: Bool, excused: Set<TradingDay>) {
+    (self.database, self.isShort, self.excused) = (database, isShort, excused)
   }
 
   mutating func verify(_ facts: DecadeFacts, events: [DecadeEvent]) throws {

@@ -11,6 +11,8 @@ actor DecadeWorld: Upstream {
   let calendar: DecadeCalendar
   private var engine: Engine?
   private(set) var requests: [String: Int] = [:]
+  /// Whose quotes were requested on this day.
+  private(set) var polled: Set<Symbol> = []
   private let american: DecadeAmerica
 
   init(market: DecadeMarket, calendar: DecadeCalendar) {
@@ -23,7 +25,7 @@ actor DecadeWorld: Upstream {
 
   func begin(_ plan: DecadePlan) {
     self.plan = plan
-    requests = [:]
+    (requests, polled) = ([:], [])
     market.begin(plan)
   }
 
@@ -46,6 +48,7 @@ actor DecadeWorld: Upstream {
     switch request.query {
     case .quotes(let query):
       let isTencent = request.source == .decadeTencent
+      polled.formUnion(query.symbols)
       return query.symbols.flatMap { symbol in
         isTencent
           ? market.tencentLine(symbol, at: now, plan: plan)
@@ -70,11 +73,6 @@ actor DecadeWorld: Upstream {
 
   private static func node(_ part: ListPart) -> String {
     String(part.name.split(separator: "/").last ?? "")
-  }
-
-  /// What must be stored of an instrument's day, by the second at which a minute opens.
-  func minutes(of symbol: Symbol) -> [Int: (close: Int64, shares: Int64)] {
-    market.minutes(of: symbol)
   }
 }
 
