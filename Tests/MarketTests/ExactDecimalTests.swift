@@ -20,6 +20,13 @@ import Testing
     #expect(throws: ExactDecimalError.overflow) { try ExactDecimal(text) }
   }
 
+  @Test func `a decimal takes twelve bytes, whatever its units`() {
+    #expect(MemoryLayout<ExactDecimal>.stride == 12)
+    for units in [0, 1, -1, 1 << 32, -(1 << 32), Int64.max, Int64.min] {
+      #expect(ExactDecimal(units: units, scale: 18).units == units)
+    }
+  }
+
   @Test func `comparison and hashing ignore trailing zeros`() throws {
     let short = try ExactDecimal("1.2")
     let long = try ExactDecimal("1.2000")
