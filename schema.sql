@@ -4486,7 +4486,7 @@ comment on table ledger_day is 'How many rows of a day of a ledger were deleted 
 insert into ledger (name, place, day, expires)
 select unnest(array[
     'adjustment_factor', 'candle', 'candle_revision', 'day_audit', 'gap', 'instrument',
-    'market_session', 'serving', 'trading_day']),
+    'instrument_link', 'instrument_name', 'market_session', 'rule', 'serving', 'trading_day']),
   null, null, null
 union all
 values
