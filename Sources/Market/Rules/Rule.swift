@@ -18,8 +18,14 @@ public struct Rule: Sendable, Hashable {
   public var isOperators: Bool
 
   var days: ClosedRange<TradingDay> {
-    (fromDay ?? TradingDay(daysSince1970: .min))...(toDay ?? TradingDay(daysSince1970: .max))
+    let first = fromDay ?? Self.firstDay
+    // A reader refuses a rule that ends before it begins.
+    return first...max(first, toDay ?? Self.lastDay)
   }
+
+  /// Before and behind all days that are written: their distance is a number of days.
+  static let firstDay = TradingDay.first(of: TradingDay.years.lowerBound)
+  static let lastDay = TradingDay.first(of: TradingDay.years.upperBound)
 }
 
 /// Which instruments a rule is about.

@@ -29,7 +29,7 @@ public final class RuleBook: Sendable {
   ///   - day: today; nil: later than all of them.
   package init(shipped: [Rule] = shippedRules, operators: [Rule] = [], on day: TradingDay? = nil) {
     rules = Self.ordered(operators + shipped)
-    undatedDay = day ?? TradingDay(daysSince1970: .max)
+    undatedDay = day ?? Rule.lastDay
     (mainland, america) = (Self.tables(of: "cn", rules), Self.tables(of: "us", rules))
     mainlandChina = Self.mainlandChina(mainland, on: undatedDay)
     unitedStates = Self.unitedStates(america, on: undatedDay)
@@ -54,9 +54,8 @@ public final class RuleBook: Sendable {
   /// The days on which what rules of some keys say may change, in order.
   private static func changes(of keys: [String], in rules: [Rule]) -> [TradingDay] {
     let dated = rules.filter { rule in keys.contains { rule.key.hasPrefix($0) } }
-    let first = TradingDay(daysSince1970: .min)
     return Set(
-      [first] + dated.compactMap(\.fromDay) + dated.compactMap { $0.toDay?.advanced(by: 1) }
+      [Rule.firstDay] + dated.compactMap(\.fromDay) + dated.compactMap { $0.toDay?.advanced(by: 1) }
     ).sorted()
   }
 
@@ -67,7 +66,7 @@ public final class RuleBook: Sendable {
         let isLast = place == changes.count - 1
         return CodePlan(
           days: from
-            ... (isLast ? TradingDay(daysSince1970: .max) : changes[place + 1].advanced(by: -1)),
+            ... (isLast ? Rule.lastDay : changes[place + 1].advanced(by: -1)),
           rows: tables.codes.instruments(on: from).map { instrument in
             CodePlanRow(
               kind: instrument?.kind,
