@@ -1,7 +1,6 @@
 import Commits
 import Ingest
 import Market
-import Operations
 
 /// Something that will need a person: by which day, and what to do. One list of these makes the
 /// lines of `candled status`, `due` in `/status` and the metric, so that an end has one place.

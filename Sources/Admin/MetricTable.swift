@@ -17,7 +17,8 @@ package enum MetricTable {
   private static let own = ofRegisteredSources
 
   private static var ofRegisteredSources: [Family] {
-    daemon + sources + recording + store + journal + Family.ofProcess { $0.process }
+    let process = Family.ofProcess { $0.process }
+    return [daemon, sources, recording, store, journal, process].flatMap { $0 }
   }
 
   // MARK: Shorthands

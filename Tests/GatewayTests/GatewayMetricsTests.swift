@@ -1,6 +1,4 @@
 import AppStore
-import Foundation
-import HTTPTypes
 import Market
 import Operations
 import TestSupport

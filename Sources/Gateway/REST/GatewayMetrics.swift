@@ -46,8 +46,9 @@ enum GatewayMetrics {
   private static let requestSeriesMax = 500
   private static let refusalCodesMax = 20
 
-  static let families =
-    serving + webhooks + broker + MetricFamily<GatewayReport>.ofProcess { $0.process }
+  static let families = [
+    serving, webhooks, broker, MetricFamily<GatewayReport>.ofProcess { $0.process },
+  ].flatMap { $0 }
 
   private static let serving: [MetricFamily<GatewayReport>] = [
     MetricFamily(
