@@ -33,7 +33,7 @@ extension DecadeEvent {
         let later = try facts.count(
           "select count(*) from candle where trading_day = '\(facts.day)' and timeframe = 1 "
             + "and opened_at >= '\(facts.day) 15:00+08' and source = 1")
-        let warned = facts.logged("level=warning") + facts.logged("level=critical")
+        let warned = facts.logged("trading hours") + facts.logged("outside_hours")
         return expect(later > 0 || warned > 0, "trades behind 15:00 were not noticed")
       }),
     hundredfold("2026-03-04", from: 10 * 3600 + 1800, "in mid-day"),

@@ -176,12 +176,16 @@ extension DecadeEvent {
       }),
     DecadeEvent(
       number: 7, dates: ["2019-02-02", "2020-01-19", "2021-02-07", "2024-02-04", "2026-02-14"],
-      world: "a weekend on which people work", how: "nothing is requested", needsTrading: false,
-      prepare: { $0.trades = false },
+      world: "a weekend on which people work",
+      how: "nothing is requested but the sweep with which the daemon starts", needsTrading: false,
+      prepare: { plan in
+        plan.trades = false
+        plan.restartAt = nil
+      },
       check: { facts in
         guard facts.day.isWeekend else { return [] }
         let quotes = facts.requests.filter { $0.key.contains("quotes") }
-        return expect(quotes.isEmpty, "requests: \(quotes)")
+        return expect(quotes.values.allSatisfy { $0 <= 1 }, "requests: \(quotes)")
       }),
     DecadeEvent(
       number: 8, dates: ["2024-09-27"],
