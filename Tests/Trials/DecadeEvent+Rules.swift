@@ -71,7 +71,8 @@ extension DecadeEvent {
     DecadeEvent(
       number: 29, dates: [date],
       world: "Tencent's volumes are a hundred times too large \(when), and Sina is away till 11:00",
-      how: "turnover over volume is no price of the day: held, nothing is scaled", isShort: true,
+      how: "turnover over volume is no price of the day: held, nothing is scaled",
+      isShort: second == 0,
       prepare: { plan in
         plan.watchClosely()
         plan.mayMiss = true

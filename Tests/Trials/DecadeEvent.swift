@@ -27,9 +27,9 @@ struct DecadeEvent: Sendable {
 
   static let all: [DecadeEvent] = calendars + americas + factors + identities + rules + machines
 
-  /// - Parameter isShort: the first two alone.
+  /// - Parameter isShort: the first alone.
   func days(shiftedBy shift: Int, _ calendar: DecadeCalendar, isShort: Bool) -> [TradingDay] {
-    let dates = dates.prefix(isShort ? 2 : dates.count)
+    let dates = dates.prefix(isShort ? 1 : dates.count)
     return dates.compactMap { Self.day($0, shiftedBy: shift) }.map { day in
       guard needsTrading else { return day }
       return (0..<15).lazy.map { day.advanced(by: $0) }.first(where: calendar.trades) ?? day

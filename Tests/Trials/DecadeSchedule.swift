@@ -11,7 +11,7 @@ struct DecadeSchedule {
 
   /// - Parameters:
   ///   - isShort: no day but those of events and the ones before them.
-  ///   - hasFirstDates: of each event no more than the first two.
+  ///   - hasFirstDates: of each event no more than the first.
   init(
     events: [DecadeEvent], shift: Int, calendar: DecadeCalendar, isShort: Bool,
     hasFirstDates: Bool
