@@ -1,4 +1,5 @@
 import Commits
+import EmbeddedPostgres
 import Ingest
 import Market
 
@@ -11,10 +12,21 @@ package struct DueItem: Sendable, Hashable {
     case newYorkCalendar = "calendar_new_york"
     case postgres
     case certificate
+    case disk, backup, drill
+    /// Codes of which it is only suspected that they changed.
+    case identity
     case factors
 
-    /// What comes later is not listed. New York's days are requested 400 ahead, each day anew.
-    fileprivate var daysAheadMax: Int { self == .newYorkCalendar ? 365 : 400 }
+    /// What comes later is not listed.
+    fileprivate var daysAheadMax: Int {
+      switch self {
+      // Its days are requested 400 ahead, each day anew.
+      case .newYorkCalendar: 365
+      // Timers do it.
+      case .backup, .drill: 0
+      default: 400
+      }
+    }
   }
 
   package let kind: Kind
@@ -29,7 +41,11 @@ package struct DueItem: Sendable, Hashable {
 extension DaemonReport {
   /// Every end that is known, the earliest first.
   package var ends: [DueItem] {
-    [shanghaiEnd, newYorkEnd, postgresEnd, certificateEnd, contradictedFactors].compactMap { $0 }
+    let each = [
+      shanghaiEnd, newYorkEnd, postgresEnd, certificateEnd, diskEnd, suspectedCodes,
+      contradictedFactors,
+    ]
+    return (each.compactMap { $0 } + copies)
       .sorted { ($0.day, $0.kind.rawValue) < ($1.day, $1.kind.rawValue) }
   }
 
@@ -74,6 +90,42 @@ extension DaemonReport {
       kind: .certificate, day: first.value.shanghaiDay,
       what: "the root certificate by which \(first.key) is verified ends",
       remedy: "apt-get install ca-certificates, then restart candled")
+  }
+
+  private var diskEnd: DueItem? {
+    disks.compactMap { disk in
+      disk.fullOn.map { day in
+        DueItem(
+          kind: .disk, day: day, what: "the disk of the \(disk.name) is full, as it fills now",
+          remedy: "make room, or move it to a larger disk")
+      }
+    }.min { $0.day < $1.day }
+  }
+
+  /// A base copy a month, a drill a quarter.
+  private var copies: [DueItem] {
+    guard let backup = privateServer?.backup else { return [] }
+    let drill = backup.drill.flatMap { $0.hasPassed ? $0.at.shanghaiDay : nil }
+    return [
+      DueItem(
+        kind: .backup, day: backup.baseAt?.shanghaiDay.advanced(by: 31) ?? at.shanghaiDay,
+        what: "a new base copy of the database is due",
+        remedy: "candled-backup.timer makes it; else candled database backup"),
+      DueItem(
+        kind: .drill, day: drill?.advanced(by: 92) ?? at.shanghaiDay,
+        what: "a drill of the copies is due",
+        remedy: "candled-drill.timer runs it; else candled database drill"),
+    ]
+  }
+
+  private var suspectedCodes: DueItem? {
+    let suspected = engine?.counters.links.suspected ?? 0
+    return suspected == 0
+      ? nil
+      : DueItem(
+        kind: .identity, day: at.shanghaiDay,
+        what: "\(counted(suspected, "suspected change")) of codes",
+        remedy: "candled instrument show, then candled instrument link or unlink")
   }
 
   private var contradictedFactors: DueItem? {

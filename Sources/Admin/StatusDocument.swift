@@ -132,9 +132,8 @@ extension PrivateServer {
 
 extension DiskForecast {
   fileprivate var pairs: Pairs {
-    let full = fullOn.map { "full on \($0) as it fills now" }
-    return [
-      ("disk", .text(name).line("disk of the \(name)", words: full)),
+    [
+      ("disk", .text(name)),
       ("free_bytes", .count(freeBytes)),
       ("full_on", .text(fullOn.map { "\($0)" })),
     ]
@@ -172,7 +171,6 @@ extension EngineReport {
     let entries = counted(backlog.entries, "entry", "entries")
     let left = backlog.isCatchingUp ? "\(entries) to go" : nil
     let late = isCertificateOverdue ? "overdue" : nil
-    let suspected = counters.links.suspected
     let market = symbols > 0 ? sessionText : nil
     let polled = counted(symbols, "symbol")
     return [
@@ -197,11 +195,7 @@ extension EngineReport {
       ("change_seq", .count(commits.sequence)),
       ("journal_fault", .text(fault).line("journal cannot be written", words: fault)),
       ("keys_parked", .count(parked).line("keys parked", words: parked > 0 ? "\(parked)" : nil)),
-      (
-        "codes_suspected",
-        .count(suspected).line(
-          "codes", words: suspected > 0 ? "\(suspected) may have changed" : nil)
-      ),
+      ("codes_suspected", .count(counters.links.suspected)),
       ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
       ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),
       ("replicas", .list(status.store.replicas.map { .object($0.pairs) })),

@@ -75,6 +75,7 @@ enum Sample {
     engine.status.commits.lag.record(microseconds: 99_000_000)
     engine.quarantined = 900
     engine.symbols = 1
+    engine.counters.links.suspected = 2
     engine.calendar.newYorkEnd = TradingDay("2026-12-24")
     engine.status.store.contradictedFactors.instruments = 2
     engine.status.store.contradictedFactors.lastDay = TradingDay("2026-06-25")
