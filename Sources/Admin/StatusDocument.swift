@@ -62,11 +62,6 @@ extension DaemonReport {
         .object(privateServer?.backup?.pairs).line("backup", words: privateServer?.backup?.words)
       ),
       ("journal", journal.map { journalValue($0) } ?? .object(nil)),
-      (
-        "key_ends",
-        .object(keyEnds.sorted { $0.key < $1.key }.map { ($0.key, .text("\($0.value)")) })
-      ),
-      ("disks", .list(disks.map { .object($0.pairs) })),
       ("reload", .object(reload?.pairs).line("last reload", words: reload?.words)),
       ("resident_memory_bytes", .count(resident).line("memory", words: "\(resident >> 20) MiB")),
     ]
@@ -126,16 +121,6 @@ extension PrivateServer {
       ("major", .count(major)),
       ("fault", .text(fault)),
       ("install", .text(install)),
-    ]
-  }
-}
-
-extension DiskForecast {
-  fileprivate var pairs: Pairs {
-    [
-      ("disk", .text(name)),
-      ("free_bytes", .count(freeBytes)),
-      ("full_on", .text(fullOn.map { "\($0)" })),
     ]
   }
 }
