@@ -12,7 +12,7 @@ package struct DueItem: Sendable, Hashable {
     case newYorkCalendar = "calendar_new_york"
     case postgres
     case certificate
-    case disk, backup, drill
+    case licence, disk, backup, drill
     /// Codes of which it is only suspected that they changed.
     case identity
     case factors
@@ -42,7 +42,7 @@ extension DaemonReport {
   /// Every end that is known, the earliest first.
   package var ends: [DueItem] {
     let each = [
-      shanghaiEnd, newYorkEnd, postgresEnd, certificateEnd, diskEnd, suspectedCodes,
+      shanghaiEnd, newYorkEnd, postgresEnd, certificateEnd, licenceEnd, diskEnd, suspectedCodes,
       contradictedFactors,
     ]
     return (each.compactMap { $0 } + copies)
@@ -89,7 +89,15 @@ extension DaemonReport {
     return DueItem(
       kind: .certificate, day: first.value.shanghaiDay,
       what: "the root certificate by which \(first.key) is verified ends",
-      remedy: "apt-get install ca-certificates, then restart candled")
+      remedy: "apt-get install --only-upgrade ca-certificates; candled takes it by itself")
+  }
+
+  private var licenceEnd: DueItem? {
+    keyEnds.min { ($0.value, $0.key) < ($1.value, $1.key) }.map { source, day in
+      DueItem(
+        kind: .licence, day: day, what: "the licence of \(source) ends",
+        remedy: "renew it; a new key goes into its file, then systemctl reload candled")
+    }
   }
 
   private var diskEnd: DueItem? {

@@ -98,6 +98,14 @@ import Testing
     #expect(report.due.first?.what == "the disk of the journal is full, as it fills now")
   }
 
+  @Test func `of licences the one is listed that ends first, by the name of its source`() {
+    var report = Self.report { _ in }
+    let today = Sample.now.shanghaiDay
+    report.keyEnds = ["one": today.advanced(by: 9), "two": today.advanced(by: 8)]
+    #expect(report.due.first?.kind == .licence)
+    #expect(report.due.first?.what == "the licence of two ends")
+  }
+
   @Test func `where no market is polled no calendar ends`() {
     #expect(Self.report { $0.symbols = 0 }.due.isEmpty)
   }

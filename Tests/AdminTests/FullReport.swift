@@ -94,6 +94,7 @@ enum Sample {
       DiskForecast(name: "database", freeBytes: 1, fullOn: TradingDay("2026-09-01"))
     ]
     report.authorityEnds = ["hq.example": now.adding(seconds: 400 * 86_400)]
+    report.keyEnds = ["mairui": now.shanghaiDay.advanced(by: 90)]
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
     report.journal = DiskUsage(
       segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)
