@@ -1,4 +1,5 @@
 @_exported import Market
+
 import class Postgres.ThreadExecutor
 @_exported import struct Reader.FeedChange
 @_exported import enum Reader.FeedItem

@@ -14,8 +14,8 @@ package enum LinkFile {
   package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> [InstrumentLink] {
-    try LineFile.parse(text, origin: origin, field: fields[0], key: { "\($0.from) to \($0.to)" }) {
-      line, expect in
+    let key = { (link: InstrumentLink) in "\(link.from) to \(link.to)" }
+    return try LineFile.parse(text, origin: origin, field: fields[0], key: key) { line, expect in
       var words = line.split(separator: ",", omittingEmptySubsequences: false)
         .map { String($0).trimmed }
       guard (fieldsMin...fields.count).contains(words.count) else {

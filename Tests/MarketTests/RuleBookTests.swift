@@ -14,14 +14,15 @@ import Testing
   // MARK: - Those that ship
 
   /// How far a price may move, as the rule books have it, a day before and on the day of a change.
-  @Test(arguments: [
-    ("sh600000", "1996-12-13", nil, "1996-12-16", 100),
-    ("sh688001", "2019-07-19", nil, "2019-07-22", 200),
-    ("sz300001", "2020-08-21", 100, "2020-08-24", 200),
-    ("bj920000", "2021-11-12", nil, "2021-11-15", 300),
-    ("sz123001", "2022-07-29", nil, "2022-08-01", 200),
-    ("sh510300", "2020-08-21", 100, "2020-08-24", nil),
-  ] as [(String, String, Int64?, String, Int64?)])
+  @Test(
+    arguments: [
+      ("sh600000", "1996-12-13", nil, "1996-12-16", 100),
+      ("sh688001", "2019-07-19", nil, "2019-07-22", 200),
+      ("sz300001", "2020-08-21", 100, "2020-08-24", 200),
+      ("bj920000", "2021-11-12", nil, "2021-11-15", 300),
+      ("sz123001", "2022-07-29", nil, "2022-08-01", 200),
+      ("sh510300", "2020-08-21", 100, "2020-08-24", nil),
+    ] as [(String, String, Int64?, String, Int64?)])
   func `a limit holds from its day`(
     _ code: String, _ before: String, _ old: Int64?, _ after: String, _ new: Int64?
   ) throws {
@@ -139,19 +140,20 @@ import Testing
 
   // MARK: - Wrong lines
 
-  @Test(arguments: [
-    ("cn,,tick", nil), ("jp,,,tick,0.01,,,x", "market"), ("cn,moon base,,tick,0.01,,,x", "board"),
-    ("cn,,bond,tick,0.01,,,x", "kind"), ("cn,,,ticks,0.01,,,x", "key"),
-    ("cn,,,tick,0,,,x", "value"), ("cn,,,tick,-0.01,,,x", "value"),
-    ("cn,,,hours,15:00-13:00,,,x", "value"), ("cn,,,hours,09:30-11:30 11:00-15:00,,,x", "value"),
-    ("cn,,,closing_auction,1457-1500,,,x", "value"), ("cn,,stock,limit,ten,,,x", "value"),
-    ("cn,,stock,limit,120%,,,x", "value"), ("cn,,stock,codes,3040,,,x", "value"),
-    ("cn,,stock,codes,304,,,x", "value"), ("cn,,,volume_unit.sina,7,,,x", "value"),
-    ("cn,,,tick,0.01,2027-02-30,,x", "from_day"), ("cn,,,tick,0.01,,soon,x", "to_day"),
-    ("cn,,,tick,0.01,2027-02-02,2027-02-01,x", "to_day"), ("cn,,,tick,0.01,,,", "source"),
-    ("cn,,stock,stamp_duty,-0.1,,,x", "value"), ("cn,,stock,lot,100,,,x", "value"),
-    ("cn,,fund,same_day_sale,maybe,,,x", "value"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("cn,,tick", nil), ("jp,,,tick,0.01,,,x", "market"), ("cn,moon base,,tick,0.01,,,x", "board"),
+      ("cn,,bond,tick,0.01,,,x", "kind"), ("cn,,,ticks,0.01,,,x", "key"),
+      ("cn,,,tick,0,,,x", "value"), ("cn,,,tick,-0.01,,,x", "value"),
+      ("cn,,,hours,15:00-13:00,,,x", "value"), ("cn,,,hours,09:30-11:30 11:00-15:00,,,x", "value"),
+      ("cn,,,closing_auction,1457-1500,,,x", "value"), ("cn,,stock,limit,ten,,,x", "value"),
+      ("cn,,stock,limit,120%,,,x", "value"), ("cn,,stock,codes,3040,,,x", "value"),
+      ("cn,,stock,codes,304,,,x", "value"), ("cn,,,volume_unit.sina,7,,,x", "value"),
+      ("cn,,,tick,0.01,2027-02-30,,x", "from_day"), ("cn,,,tick,0.01,,soon,x", "to_day"),
+      ("cn,,,tick,0.01,2027-02-02,2027-02-01,x", "to_day"), ("cn,,,tick,0.01,,,", "source"),
+      ("cn,,stock,stamp_duty,-0.1,,,x", "value"), ("cn,,stock,lot,100,,,x", "value"),
+      ("cn,,fund,same_day_sale,maybe,,,x", "value"),
+    ] as [(String, String?)])
   func `a wrong line is named by its field`(_ line: String, _ field: String?) {
     let (rules, problems) = RuleFile.parse("# a comment\n\n" + line, isOperators: true)
     #expect(rules.isEmpty)

@@ -84,7 +84,8 @@ import Testing
       "# table\n833819.BJ,bj920819,2025-05-06,rename\n"
         + "sh600837,sh601211,2025-03-04,merger,0.62, ,SSE # late", origin: "links")
     #expect(links.map { "\($0.from) \($0.to)" } == ["bj833819 bj920819", "sh600837 sh601211"])
-    #expect(links.map(\.source) == ["links", "SSE"] && links.allSatisfy { $0.verdict == .declared })
+    #expect(
+      links.map(\.source) == ["links", "SSE"] && links.allSatisfy { $0.verdict == .declared })
     #expect(try links.map(\.ratio) == [nil, ExactDecimal("0.62")])
     let error = #expect(throws: ConfigurationError.self) {
       try LinkFile.parse(

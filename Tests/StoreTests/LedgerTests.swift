@@ -21,7 +21,8 @@ import Testing
       from pg_class c
       where c.relnamespace = 'candled'::regnamespace
         and c.relkind in ('r', 'p') and not c.relispartition
-      """).compactMap { $0[0] }
+      """
+    ).compactMap { $0[0] }
     let ledgers = try database.execute("select name from candled.ledger").compactMap { $0[0] }
     #expect(Set(tables) == Self.state.union(ledgers))
     #expect(Self.state.isDisjoint(with: ledgers))

@@ -154,7 +154,8 @@ import Testing
         == [["\(Self.old)", "\(Self.new)", kind, verdict]])
   }
 
-  @Test func `a code that was never recorded answers with the one that has its history`() async
+  @Test func `a code that was never recorded answers with the one that has its history`()
+    async
     throws
   {
     let store = try await Self.recorded(seed: 4)

@@ -37,9 +37,10 @@ package struct DecadeTrial: Sendable {
 
   package func run(progress: @escaping @Sendable (String) -> Void) async throws -> ChaosVerdict {
     let database = try StoreDatabase.alone(more: ["shared_buffers": "256MB"])
-    let events = numbers.map { numbers in
-      DecadeEvent.all.filter { numbers.contains($0.number) }
-    } ?? DecadeEvent.all.filter { !isShort || $0.isShort }
+    let events =
+      numbers.map { numbers in
+        DecadeEvent.all.filter { numbers.contains($0.number) }
+      } ?? DecadeEvent.all.filter { !isShort || $0.isShort }
     let first = TradingDay.of(2016 + shift, 1, 4)
     var calendar = DecadeCalendar()
     for event in events { event.calendar(&calendar, shift) }

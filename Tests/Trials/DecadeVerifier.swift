@@ -140,7 +140,8 @@ struct DecadeVerifier {
       wrong.append("\(different.count) candles differ after a restart: \(both)")
     }
     let (gaps, replayedGaps) = (
-      try stored.gaps().count, replayed.gaps.count { $0.tradingDay == facts.day })
+      try stored.gaps().count, replayed.gaps.count { $0.tradingDay == facts.day }
+    )
     if gaps != replayedGaps {
       wrong.append("\(gaps) gaps, and \(replayedGaps) without a restart")
     }

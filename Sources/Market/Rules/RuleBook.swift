@@ -65,8 +65,7 @@ public final class RuleBook: Sendable {
       changes.enumerated().map { place, from in
         let isLast = place == changes.count - 1
         return CodePlan(
-          days: from
-            ... (isLast ? Rule.lastDay : changes[place + 1].advanced(by: -1)),
+          days: from...(isLast ? Rule.lastDay : changes[place + 1].advanced(by: -1)),
           rows: tables.codes.instruments(on: from).map { instrument in
             CodePlanRow(
               kind: instrument?.kind,

@@ -23,7 +23,8 @@ package enum RuleFile {
     for (index, line) in lines.enumerated() {
       let content = line.prefix { $0 != "#" }
       if content.allSatisfy(\.isWhitespace) { continue }
-      let words = content
+      let words =
+        content
         .split(separator: ",", maxSplits: fields.count - 1, omittingEmptySubsequences: false)
         .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
       var reading = Reading(words: words, line: index + 1)
