@@ -44,7 +44,9 @@ import Testing
     _ fault: TwoSources.Fault
   ) async throws {
     try await Second.registered {
-      var run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, fault)])
+      // A changed unit shows in several rows of a board.
+      var run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, fault)], instruments: 96)
+      run.batchSymbols = 100
       run.end = FailoverRun.ten + 120
       let engine = try run.engine(MemorySink())
       #expect(try await engine.run().isNone)

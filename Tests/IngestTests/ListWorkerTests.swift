@@ -230,7 +230,7 @@ import Testing
     var driver = try driver(responses: [])
     driver.run(until: try shanghai("2026-07-06", 18))
     let asked = driver.feedRequests.count
-    driver.send(.found(.unknownSymbols([try #require(Symbol("sh600000"))])))
+    driver.send(.found(.unknownSymbols([try #require(Symbol("sh609999"))])))
     driver.run(until: try shanghai("2026-07-07", 16))
     #expect(driver.feedRequests.count == asked)
     driver.run(until: try shanghai("2026-07-07", 17))

@@ -14,7 +14,7 @@ import Testing
 /// Two live sources of one market through an engine, and another engine after it: which is
 /// requested when.
 struct FailoverRun {
-  var market = SimulatedMarket(seed: 5, day: TradingDay(daysSince1970: 20_640), instruments: 24)
+  var market: SimulatedMarket
   var start = 9 * 3_600 + 58 * 60
   var end = 10 * 3_600 + 20 * 60
   /// The reference symbol included.
@@ -36,7 +36,9 @@ struct FailoverRun {
       fault: fault)
   }
 
-  init(_ outages: [TwoSources.Outage]) throws {
+  init(_ outages: [TwoSources.Outage], instruments: Int = 24) throws {
+    market = SimulatedMarket(
+      seed: 5, day: TradingDay(daysSince1970: 20_640), instruments: instruments)
     folder = try JournalFolder()
     world = TwoSources(market, outages)
   }
