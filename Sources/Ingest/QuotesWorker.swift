@@ -160,15 +160,7 @@ extension [Symbol] {
   fileprivate func following(_ universe: Universe) -> [Symbol] {
     if universe.renames.isEmpty { return self }
     var seen: Set<Symbol> = []
-    return map { code in
-      var code = code
-      // A chain of changes has no more links than there are.
-      for _ in 0..<universe.renames.count {
-        guard let next = universe.renames[code] else { break }
-        code = next
-      }
-      return code
-    }.filter { seen.insert($0).inserted }
+    return map(universe.living).filter { seen.insert($0).inserted }
   }
 }
 

@@ -111,6 +111,8 @@ public struct Universe: Sendable {
   public private(set) var accepted: [ListPart: AcceptedList]
   /// The codes of today, by those that they took the place of.
   public private(set) var renames: [Symbol: Symbol]
+  /// What each of those was before.
+  private var former: [Symbol: UniverseMember]
 
   /// Accepted lists without a code until it is delisted.
   public static let missedListsMax = 3
@@ -125,9 +127,10 @@ public struct Universe: Sendable {
   ) {
     self.limits = limits
     self.renames = renames
-    bySymbol = Dictionary(
-      members.filter { renames[$0.instrument.symbol] == nil }.map { ($0.instrument.symbol, $0) },
-      uniquingKeysWith: { _, later in later })
+    let all = Dictionary(
+      members.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { _, later in later })
+    bySymbol = all.filter { renames[$0.key] == nil }
+    former = all.filter { renames[$0.key] != nil }
     self.accepted = Dictionary(
       accepted.map { ($0.part, $0) }, uniquingKeysWith: { $0.at < $1.at ? $1 : $0 })
   }
@@ -149,10 +152,23 @@ public struct Universe: Sendable {
   /// lacks it counts.
   public mutating func rename(_ old: Symbol, to new: Symbol) {
     renames[old] = new
-    guard let member = bySymbol.removeValue(forKey: old), bySymbol[new] == nil else { return }
+    guard let member = bySymbol.removeValue(forKey: old) else { return }
+    former[old] = member
+    if bySymbol[new] != nil { return }
     let renamed = ListedInstrument(
       symbol: new, name: member.instrument.name, exchange: member.instrument.exchange)
     bySymbol[new] = UniverseMember(instrument: renamed, part: member.part, missedLists: 0)
+  }
+
+  /// The code of today of what had this one.
+  public func living(_ code: Symbol) -> Symbol {
+    var code = code
+    // A chain of changes has no more links than there are.
+    for _ in renames {
+      guard let next = renames[code] else { break }
+      code = next
+    }
+    return code
   }
 
   /// Takes one whole list and believes it or not.
@@ -182,10 +198,12 @@ public struct Universe: Sendable {
     _ row: ListedInstrument, in part: ListPart, into change: inout UniverseChange
   ) {
     var row = row
-    if let renamed = renames[row.symbol] {
-      // Lists keep an old code for a while; under another name it is another instrument.
-      if bySymbol[renamed]?.isNamed(row.name) != false { return }
-      renames[row.symbol] = nil
+    if renames[row.symbol] != nil {
+      // Lists keep an old code for a while; under a name that it has and had not it is another
+      // instrument.
+      let names = [bySymbol[living(row.symbol)], former[row.symbol]]
+      if names[0]?.isNamed(row.name) ?? true || names[1]?.isNamed(row.name) ?? false { return }
+      (renames[row.symbol], former[row.symbol]) = (nil, nil)
       change.reused.append(row.symbol)
     } else if let known = bySymbol[row.symbol], known.isDelisted, !known.isNamed(row.name) {
       bySymbol[row.symbol] = nil

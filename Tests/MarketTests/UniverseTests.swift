@@ -139,6 +139,41 @@ import Testing
     #expect(reuse.reused == [old] && reuse.added.map(\.symbol) == [old])
   }
 
+  @Test func `a list that keeps an old code under its old name shows no other instrument`() throws {
+    var universe = try universe(of: 200)
+    let old = try row(7).symbol
+    let new = try #require(Symbol("sh688999"))
+    universe.rename(old, to: new)
+    let named = ListedInstrument(symbol: new, name: "changed, too", exchange: .shanghai)
+    let former = UniverseMember(instrument: try row(7), part: .main, missedLists: 1)
+    let restored = Universe(
+      limits: Self.limits, members: universe.members + [former], renames: universe.renames)
+    for var known in [universe, restored] {
+      let late = try change(
+        known.offer(try rows(0..<200) + [named], rejectedRows: 0, part: .main, at: now))
+      #expect(late.reused.isEmpty && known.member(old) == nil)
+      // Of the company that gets the code the name is neither.
+      let other = try rows((0..<200).filter { $0 != 7 }) + [named, row(7, name: "another")]
+      let reuse = try change(known.offer(other, rejectedRows: 0, part: .main, at: now))
+      #expect(reuse.reused == [old])
+    }
+  }
+
+  @Test func `a code is another instrument's, too, after the second change`() throws {
+    var universe = try universe(of: 200)
+    let codes = try [row(7).symbol] + ["sh688998", "sh688999"].map { try #require(Symbol($0)) }
+    universe.rename(codes[0], to: codes[1])
+    universe.rename(codes[1], to: codes[2])
+    #expect(universe.living(codes[0]) == codes[2])
+    let other =
+      try rows((0..<200).filter { $0 != 7 }) + [
+        row(7, name: "another"),
+        ListedInstrument(symbol: codes[2], name: "name 7", exchange: .shanghai),
+      ]
+    let reuse = try change(universe.offer(other, rejectedRows: 0, part: .main, at: now))
+    #expect(reuse.reused == [codes[0]] && universe.member(codes[0]) != nil)
+  }
+
   @Test func `a delisted code under another name is another instrument`() throws {
     var universe = try universe(of: 200)
     let without = try rows((0..<200).filter { $0 != 7 })
