@@ -2419,14 +2419,17 @@ begin
     ),
     -- What the code of that day has is what counts; a newer one may have it, too, as history.
     own as (
-      select e.id, greatest(e.first_ts, lag(e.end_ts) over (order by e.place)) as from_ts, e.end_ts
+      select
+        e.id, e.first_ts, greatest(e.first_ts, lag(e.end_ts) over (order by e.place)) as from_ts,
+        e.end_ts
       from member e
       where e.place < cardinality(ids)
     ),
     earlier as (
       select o.id, o.from_ts, o.end_ts
       from own o
-      where o.from_ts < o.end_ts
+      where o.first_ts is not null
+        and o.from_ts < o.end_ts
     ),
     rest as (
       select

@@ -45,13 +45,13 @@ import Testing
   }
 
   private static func link(
-    _ database: StoreDatabase, verdict: String = "proven", kind: String = "rename",
-    isOrdered: Bool = false
+    _ database: StoreDatabase, from: Symbol = old, to: Symbol = new, on day: TradingDay = change,
+    verdict: String = "proven", kind: String = "rename", isOrdered: Bool = false
   ) throws -> String? {
     try database.value(
       """
       select candled.link_instruments(
-        '\(old)', '\(new)', '\(change)', '\(kind)', '\(verdict)', null, null, 'a test',
+        '\(from)', '\(to)', '\(day)', '\(kind)', '\(verdict)', null, null, 'a test',
         clock_timestamp(), \(isOrdered))
       """)
   }
@@ -168,6 +168,16 @@ import Testing
     #expect(
       try store.ask(try #require(Symbol("sz000022")), .minute1)
         == store.ask(Self.whole, .minute1))
+  }
+
+  @Test func `a code in the middle that has no rows hides none of the newest`() async throws {
+    let store = try await Self.recorded(seed: 7)
+    let middle = StoreSamples.symbol(869)
+    _ = try Self.link(store.database, from: Self.old, to: middle, on: Self.change)
+    _ = try Self.link(store.database, from: middle, to: Self.new, on: Self.change.advanced(by: 1))
+    for code in [Self.old, middle, Self.new] {
+      #expect(try store.ask(code, .minute1) == store.ask(Self.whole, .minute1))
+    }
   }
 
   @Test func `a code that another instrument gets is another series`() async throws {
