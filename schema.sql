@@ -2023,6 +2023,7 @@ declare
   ids integer[];
   standing instrument_link;
   ranks constant text[] := array['suspected', 'proven', 'declared'];
+  is_circle boolean;
 begin
   -- A code that was never recorded has a row, so that it answers for ever.
   insert into instrument (id, symbol, source, first_seen)
@@ -2042,6 +2043,11 @@ begin
   where i.symbol in (from_symbol, to_symbol)
     and i.source = link_instruments.series
     and i.reused_on is null;
+  is_circle := link_instruments.kind = 'rename' and exists (
+    select
+    from instrument i
+    where i.id = ids[1]
+      and array_position(i.chain, ids[2]) < array_position(i.chain, ids[1]));
   select l.*
   into standing
   from instrument_link l
@@ -2068,9 +2074,11 @@ begin
           from instrument_link l
           where (l.from_id = ids[1] or l.to_id = ids[2])
             and l.kind = 'rename'
-            and l.verdict <> 'suspected'
+            and array_position(ranks, l.verdict)
+              >= greatest(2, array_position(ranks, link_instruments.verdict))
             and l.known_to is null
             and link_instruments.kind = 'rename')
+        or is_circle
     end)
   then
     return false;
@@ -2083,7 +2091,7 @@ begin
       or link_instruments.kind = 'rename'
       and link_instruments.verdict <> 'suspected'
       and l.kind = 'rename'
-      and (l.from_id = ids[1] or l.to_id = ids[2]));
+      and (l.from_id = ids[1] or l.to_id = ids[2] or is_circle and l.to_id = ids[1]));
   insert into instrument_link
     (from_id, to_id, day, kind, verdict, ratio, cash, source, known_from)
   values (

@@ -180,6 +180,34 @@ import Testing
     }
   }
 
+  @Test func `a link the wrong way round is ended by an order, and never made beside another`()
+    async throws
+  {
+    let store = try await Self.recorded(seed: 8)
+    _ = try Self.link(store.database, from: Self.new, to: Self.old, isOrdered: true)
+    #expect(try Self.link(store.database, verdict: "declared") == "f")
+    #expect(try Self.link(store.database, verdict: "declared", isOrdered: true) == "t")
+    #expect(
+      try store.database.execute(
+        "select from_symbol, to_symbol from links where known_to is null") == [
+          ["\(Self.old)", "\(Self.new)"]
+        ])
+    #expect(try store.ask(Self.old, .minute1) == store.ask(Self.whole, .minute1))
+  }
+
+  @Test func `what is declared takes the place of what rows prove, and of nothing else`()
+    async throws
+  {
+    let database = try await Self.recorded(seed: 9).database
+    _ = try Self.link(database, to: Self.whole)
+    #expect(try Self.link(database) == "f")
+    #expect(try Self.link(database, verdict: "declared") == "t")
+    #expect(try Self.link(database, to: Self.whole, verdict: "declared") == "f")
+    #expect(
+      try database.execute("select to_symbol, verdict from links where known_to is null")
+        == [["\(Self.new)", "declared"]])
+  }
+
   @Test func `a code that another instrument gets is another series`() async throws {
     let store = try await Self.recorded(seed: 5)
     let database = store.database
