@@ -70,7 +70,7 @@ package struct StoredState: Sendable {
 /// A row of `instrument_link`.
 package struct StoredLink: Sendable, Hashable {
   package var link: InstrumentLink
-  /// It was not ended.
+  /// It was not ended, and neither code is another instrument's now.
   package var stands: Bool
 
   package init(link: InstrumentLink, stands: Bool) {

@@ -44,6 +44,11 @@ struct CodeChanges: Sendable {
     known[Pair(link)] = link
   }
 
+  /// The code is another instrument's: what was known of it is not of that one.
+  mutating func end(_ code: Symbol) {
+    ended.formUnion(known.keys.filter { $0.from == code || $0.to == code })
+  }
+
   mutating func begin(_ day: TradingDay) {
     if self.day == day { return }
     self.day = day

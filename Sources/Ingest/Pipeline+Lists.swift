@@ -85,7 +85,10 @@ extension Pipeline {
   private mutating func apply(
     _ change: UniverseChange, of list: InstrumentList, part: ListPart, on day: TradingDay
   ) {
-    for code in change.reused { stages[0].forget(code) }
+    for code in change.reused {
+      stages[0].forget(code)
+      codes.end(code)
+    }
     pending.commit.reference.reused += change.reused
     for instrument in change.added { pending.commit.instruments.append(row(of: instrument)) }
     for renamed in change.renamed {

@@ -40,13 +40,11 @@ extension ReferenceTable {
     name: "read_links",
     sql: """
       select o.symbol, n.symbol, l.day, l.kind, l.verdict, l.ratio, l.cash, l.source,
-        l.known_to is null
+        l.known_to is null and o.reused_on is null and n.reused_on is null
       from instrument_link l
       join instrument o on o.id = l.from_id
       join instrument n on n.id = l.to_id
       where o.source = 1
-        and o.reused_on is null
-        and n.reused_on is null
       order by l.known_from, o.symbol, n.symbol
       """)
 

@@ -184,6 +184,31 @@ import Testing
     #expect(Set(night.pipeline.universe.listedSymbols(beside: [])) == Set(old + new))
   }
 
+  @Test func `a code that another instrument has stays, whatever was declared of the one before`()
+    throws
+  {
+    let (eve, day) = (try #require(Self.eve), try #require(Self.day))
+    let (old, new) = (try Night.symbols(833_000, 3), try Night.symbols(920_000, 1))
+    var night = Night()
+    func declare(on day: TradingDay) {
+      night.pipeline.declare([
+        InstrumentLink(from: old[0], to: new[0], day: day, verdict: .declared, source: "a file")
+      ])
+    }
+    declare(on: day)
+    _ = night.list(old, at: moment(eve, 8, 30))
+    _ = night.quote(old, on: eve)
+    _ = night.list(old, at: moment(day, 8, 30))
+    #expect(night.pipeline.universe.listedSymbols(beside: old) == new)
+    let next = day.advanced(by: 1)
+    _ = night.list(old, named: { $0 == 0 ? "Anders" : "Firma\($0)" }, at: moment(next, 8, 30))
+    #expect(night.commits.flatMap(\.reference.reused) == [old[0]])
+    declare(on: next)
+    _ = night.list(old, named: { $0 == 0 ? "Anders" : "Firma\($0)" }, at: moment(next, 16, 40))
+    #expect(night.links.count == 1)
+    #expect(night.pipeline.universe.member(old[0])?.instrument.name == "Anders")
+  }
+
   @Test func `a code that comes back under another name is another instrument's`() throws {
     let eve = try #require(Self.eve)
     let symbols = try Night.symbols(833_000, 100)

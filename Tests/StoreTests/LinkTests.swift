@@ -284,7 +284,10 @@ import Testing
         select count(*) from candled.quote q join candled.instrument i on i.id = q.instrument_id
         where i.symbol = '\(StoreSamples.symbol(1))'
         """) == "2")
-    let symbols = try await writer.load().quotes.map(\.symbol)
+    let after = try await writer.load()
+    let symbols = after.quotes.map(\.symbol)
     #expect(Set(symbols).count == symbols.count)
+    // Of the one that has the code now nothing is known.
+    #expect(after.links.map(\.stands) == [true, false])
   }
 }
