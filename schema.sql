@@ -1186,6 +1186,26 @@ comment on function swap_month is
   'transaction runs any more that began before the copy was written to last: it would see a month '
   'without candles.';
 
+create or replace function factored_id(series integer, factor_kind smallint)
+returns integer
+language sql stable
+return coalesce(
+  (
+    select m.id
+    from instrument i
+    cross join unnest(i.chain) with ordinality m (id, place)
+    where i.id = series
+      and exists (
+        select
+        from adjustment_factor k
+        where k.instrument_id = m.id
+          and k.kind = factor_kind)
+    order by m.place desc
+    limit 1
+  ),
+  series);
+comment on function factored_id is 'Of a security, its newest code that has factors.';
+
 create or replace function price_ratio(series integer, day date, stands_on date default 'infinity')
 returns numeric
 language sql stable
@@ -1193,7 +1213,7 @@ as $function$
   with known as (
     select k.from_day, k.factor
     from adjustment_factor k
-    where k.instrument_id = series
+    where k.instrument_id = factored_id(series, 2::smallint)
       and k.kind = 2
       and k.known_to is null
       and k.from_day <= stands_on
@@ -1286,7 +1306,7 @@ begin
   insert into price_range
     (instrument_id, trading_day, high, low, high_days, highs, low_days, lows, traded, known_from)
   with changed as (
-    select *
+    select u.*, factored_id(u.id, 2::smallint) as factored
     from unnest(ids, opened_ats) u (id, opened_at)
   ),
   added as (
@@ -1325,12 +1345,13 @@ begin
       c.instrument_id, c.trading_day, round(c.high * f.ratio, scale(c.high)),
       round(c.low * f.ratio, scale(c.low)), '1'::bit(364)
     from added c
+    join changed u on u.id = c.instrument_id
     cross join lateral (
       select case
         when exists (
           select
           from adjustment_factor k
-          where k.instrument_id = c.instrument_id
+          where k.instrument_id = u.factored
             and k.kind = 2
             and k.known_to is null
             and k.from_day > c.trading_day)
@@ -1372,7 +1393,7 @@ begin
       select coalesce(
         min(k.from_day) filter (where k.factor is not null), max(k.from_day), '-infinity')
       from adjustment_factor k
-      where k.instrument_id = c.instrument_id
+      where k.instrument_id = factored_id(c.instrument_id, 2::smallint)
         and k.kind = 2
         and k.known_to is null
     )
@@ -2641,21 +2662,7 @@ language sql stable
 begin atomic
   select f.*
   from adjustment_factor f
-  where f.instrument_id = coalesce(
-      (
-        select m.id
-        from instrument i
-        cross join unnest(i.chain) with ordinality m (id, place)
-        where i.id = series
-          and exists (
-            select
-            from adjustment_factor k
-            where k.instrument_id = m.id
-              and k.kind = factor_kind)
-        order by m.place desc
-        limit 1
-      ),
-      series)
+  where f.instrument_id = factored_id(series, factor_kind)
     and f.kind = factor_kind
     and f.factor is not null
     and case
@@ -3624,7 +3631,7 @@ select
   (
     select max(f.from_day)
     from adjustment_factor f
-    where f.instrument_id = q.instrument_id
+    where f.instrument_id = any (coalesce(i.chain, array[i.id]))
       and f.kind = 2
       and f.known_to is null
       and f.from_day > d.day - 363
@@ -3869,7 +3876,7 @@ select
   (
     select max(f.from_day)
     from adjustment_factor f
-    where f.instrument_id = i.id
+    where f.instrument_id = any (coalesce(i.chain, array[i.id]))
       and f.kind = 2
       and f.known_to is null
       and f.from_day > n.since
@@ -3998,7 +4005,7 @@ begin
           when exists (
             select
             from adjustment_factor k
-            where k.instrument_id = r.instrument_id
+            where k.instrument_id = factored_id(r.instrument_id, 2::smallint)
               and k.kind = 2
               and k.known_to is null
               and k.from_day > on_day)
@@ -5027,8 +5034,8 @@ begin
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
     ensure_partition, keep_ranges, prune, feed_identity, recluster_month, swap_month, month_arrived,
-    change_arrived, chain_instruments, link_instruments, unlink_instruments, known_factors,
-    price_ratio
+    change_arrived, chain_instruments, link_instruments, unlink_instruments, factored_id,
+    known_factors, price_ratio
   from candled_reader;
   grant insert, update on
     market, rule, source, instrument, instrument_name, instrument_link, trading_day, market_session,

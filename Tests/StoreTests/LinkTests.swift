@@ -97,6 +97,35 @@ import Testing
           """))
   }
 
+  @Test func `prices of 52 weeks go by the factors of the code that has any`() async throws {
+    let database = try await Self.recorded(seed: 10).database
+    try database.execute(
+      """
+      insert into candled.adjustment_factor (instrument_id, kind, from_day, factor, known_from)
+      select i.id, 2, f.day, f.factor, now()
+      from candled.instrument i
+      cross join (values ('1900-01-01'::date, 1), ('\(Self.change)'::date, 2)) f (day, factor)
+      where i.symbol in ('\(Self.old)', '\(Self.whole)')
+      """)
+    _ = try Self.link(database)
+    try database.execute(
+      """
+      select candled.keep_ranges(array[i.id], array[null::timestamptz])
+      from candled.instrument i
+      where i.symbol = '\(Self.whole)'
+      """)
+    let ranges = try [Self.new, Self.whole].map { code in
+      try database.execute(
+        """
+        select high, low, high_days, highs, low_days, lows, r.known_from,
+          candled.price_ratio(i.id, '\(StoreSamples.day)')
+        from candled.price_range r join candled.instrument i on i.id = r.instrument_id
+        where i.symbol = '\(code)'
+        """)
+    }
+    #expect(ranges[0] == ranges[1] && ranges[0].first?.last == "0.50000000000000000000")
+  }
+
   @Test func `the old code answers for ever, and each code has its days`() async throws {
     let database = try await Self.recorded(seed: 1).database
     _ = try Self.link(database)

@@ -74,7 +74,8 @@ enum RightsTable {
     rights["ensure_partition"] = ("x", "")
     rights["keep_ranges"] = ("x", "")
     for name in [
-      "prune", "known_factors", "price_ratio", "link_instruments", "unlink_instruments",
+      "prune", "factored_id", "known_factors", "price_ratio", "link_instruments",
+      "unlink_instruments",
     ] { rights[name] = ("x", "") }
     for name in ["feed_identity", "recluster_month", "swap_month"] { rights[name] = ("x", "") }
     // Of triggers: PostgreSQL refuses a call before it looks at rights.
