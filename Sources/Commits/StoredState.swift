@@ -83,9 +83,12 @@ package struct StoredLink: Sendable, Hashable {
 package struct StoredInstrument: Sendable, Hashable {
   package var row: InstrumentRow
   package var marks: InstrumentMarks
+  /// nil where that is not known.
+  package var firstSeen: Timestamp?
 
-  package init(row: InstrumentRow, marks: InstrumentMarks) {
+  package init(row: InstrumentRow, marks: InstrumentMarks, firstSeen: Timestamp? = nil) {
     self.row = row
     self.marks = marks
+    self.firstSeen = firstSeen
   }
 }

@@ -34,10 +34,13 @@ struct CodeChanges: Sendable {
   /// How long what is suspected is of interest.
   private static let suspectedDaysMax = 30
 
-  init(_ stored: [StoredLink] = []) {
+  /// - Parameter newcomers: of the day on which it goes on.
+  init(_ stored: [StoredLink] = [], newcomers: [Symbol] = [], on day: TradingDay? = nil) {
     for row in stored { note(row.link) }
     ended = Set(stored.filter { !$0.stands }.map { Pair($0.link) })
       .subtracting(stored.filter(\.stands).map { Pair($0.link) })
+    self.newcomers = Set(newcomers)
+    self.day = day
   }
 
   mutating func note(_ link: InstrumentLink) {

@@ -172,7 +172,11 @@ extension Pipeline {
       renames: Dictionary(
         stored.links.filter { $0.stands && $0.link.joins }.map { ($0.link.from, $0.link.to) },
         uniquingKeysWith: { $1 }))
-    codes = CodeChanges(stored.links)
+    let day = stored.knownAt?.shanghaiDay
+    let newcomers = stored.instruments.filter {
+      $0.row.source == .live && $0.firstSeen?.shanghaiDay == day
+    }
+    codes = CodeChanges(stored.links, newcomers: newcomers.map(\.row.symbol), on: day)
     for usage in stored.keyUsage { keyUsage[usage.label] = usage }
     for mark in stored.watermarks where mark.timeframe == .minute1 {
       recorded.through[mark.source, default: [:]][mark.chunk] = mark.through

@@ -19,7 +19,7 @@ extension ReferenceTable {
     name: "read_stored_instruments",
     sql: """
       select id, symbol, source, exchange, kind, board, name, delisted_at, missed_lists,
-        listed_part
+        listed_part, first_seen
       from instrument
       where reused_on is null
       order by id
@@ -40,7 +40,9 @@ extension ReferenceTable {
       let marks = InstrumentMarks(
         symbol: symbol, source: source, delistedAt: try row.optionalDay(),
         missedLists: try row.int16(), listedPart: try row.optionalText())
-      return (id, StoredInstrument(row: instrument, marks: marks))
+      let stored = StoredInstrument(
+        row: instrument, marks: marks, firstSeen: try row.timestamp())
+      return (id, stored)
     }
   }
 

@@ -172,6 +172,33 @@ import Testing
     #expect(configuration.symbols(following: night.pipeline.universe) == new)
   }
 
+  @Test func `a change is found over a restart between the new code's row and the list`() throws {
+    let (eve, day) = (try #require(Self.eve), try #require(Self.day))
+    let (old, new) = (try Night.symbols(833_000, 2), try Night.symbols(920_000, 2))
+    var night = Night()
+    _ = night.list(old, at: moment(eve, 8, 30))
+    _ = night.quote(old, on: eve)
+    // The list of the morning has both.
+    _ = night.list(
+      old + new, named: { "Firma\($0 % 2)" }, at: moment(day, 8, 30))
+    _ = night.quote(new, on: day, close: Night.close)
+    #expect(night.links.isEmpty)
+    var stored = StoredState(
+      position: JournalPosition(night.position), knownAt: moment(day, 10, 1), bookState: [],
+      quotes: [], epoch: 1, lastSeq: 1)
+    stored.instruments = (old + new).map { symbol in
+      StoredInstrument(
+        row: InstrumentRow(symbol: symbol, source: .live, exchange: .beijing),
+        marks: InstrumentMarks(
+          symbol: symbol, source: .live, missedLists: 0, listedPart: MairuiBoard.bj.part.name),
+        firstSeen: moment(old.contains(symbol) ? eve : day, 8, 30))
+    }
+    night.pipeline.restore(stored, limits: night.pipeline.universe.limits)
+    _ = night.list(new, at: moment(day, 16, 40))
+    #expect(night.links.map(\.from) == old && night.links.map(\.to) == new)
+    #expect(night.links.allSatisfy { $0.verdict == .proven })
+  }
+
   @Test func `a link that was ended is not found again`() throws {
     let day = try #require(Self.day)
     let (start, old, new) = try morning(of: 1)

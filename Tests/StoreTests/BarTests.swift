@@ -180,7 +180,10 @@ import Testing
     let receipt = try await writer.commit(commit)
     #expect(receipt.reference == 6 && receipt.seq == 1)
     let state = try await freshWriter(database).load()
-    #expect(state.instruments == [StoredInstrument(row: instrument, marks: marks)])
+    #expect(
+      state.instruments == [
+        StoredInstrument(row: instrument, marks: marks, firstSeen: commit.knownAt)
+      ])
     usage.recordedAt = commit.knownAt
     #expect(state.keyUsage == [usage])
     #expect(state.lists == [list])
