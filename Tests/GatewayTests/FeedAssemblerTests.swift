@@ -24,4 +24,13 @@ import Testing
     }
     #expect(read == [900, 1_801])
   }
+
+  @Test func `the directory is read anew as codes change`() {
+    let assembler = FeedAssembler()
+    var change = FeedChange(
+      seq: 1, committedAt: StoreSamples.start, knownAt: StoreSamples.start, rejections: 0)
+    #expect(!assembler.needsDirectory(for: change))
+    change.events = [.codesChanged(day: StoreSamples.day, count: 1)]
+    #expect(assembler.needsDirectory(for: change))
+  }
 }

@@ -17,14 +17,15 @@ struct FeedAssembler: Sendable {
   /// Of factors that change by day, and the 52 weeks with them, no change says anything.
   private static let directorySecondsMax: Int64 = 900
 
-  /// Whether the change names a series that the directory lacks, or another name of one, or begins
-  /// a day, or comes a quarter of an hour later.
+  /// Whether the change names a series that the directory lacks, or another name of one, or
+  /// changes codes, or begins a day, or comes a quarter of an hour later.
   func needsDirectory(for change: FeedChange) -> Bool {
     if let since = directoryUsedAt?.adding(seconds: Self.directorySecondsMax),
       since <= change.committedAt
     {
       return true
     }
+    for case .codesChanged in change.events { return true }
     return change.quotes.contains { quote in
       guard let place = place(of: quote.quote.symbol, source: quote.source) else { return true }
       let series = state.directory[place]
