@@ -93,6 +93,9 @@ struct InstrumentCommand: ParsableCommand {
 
     func validate() throws {
       if old.symbol == new.symbol { throw ValidationError("the codes are the same") }
+      for code in [old, new].map(\.symbol) where Exchange(prefixOf: "\(code)") == nil {
+        throw ValidationError("\(code) is no code of Shanghai, Shenzhen or Beijing")
+      }
     }
 
     func run() throws {
