@@ -227,7 +227,11 @@ extension Settings {
     guard let file = self[UniverseSettings.linksFile] else { return shipped }
     let own = try LinkFile.load(file)
     return shipped.filter { known in
-      !own.contains { ($0.from, $0.to) == (known.from, known.to) }
+      !own.contains {
+        let isOther = ($0.from == known.from) != ($0.to == known.to)
+        return ($0.from, $0.to) == (known.from, known.to)
+          || isOther && $0.kind == .rename && known.kind == .rename
+      }
     } + own
   }
 

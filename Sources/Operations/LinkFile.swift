@@ -14,6 +14,7 @@ package enum LinkFile {
   package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> [InstrumentLink] {
+    var codes = Universe()
     let key = { (link: InstrumentLink) in "\(link.from) to \(link.to)" }
     return try LineFile.parse(text, origin: origin, field: fields[0], key: key) { line, expect in
       var words = line.split(separator: ",", omittingEmptySubsequences: false)
@@ -41,6 +42,16 @@ package enum LinkFile {
       }
       let (ratio, cash) = (number(4), number(5))
       guard let from, let to, from != to, let day, let kind else { return nil }
+      if kind == .rename {
+        // A code has one that came before, and one that came after.
+        let other = codes.renames.first { ($0.key == from) != ($0.value == to) }
+        if let other {
+          expect("\(other.key) became \(other.value) on an earlier line", fields[1])
+        } else if codes.living(to) == from {
+          expect("\(to) became \(from) on earlier lines", fields[1])
+        }
+        codes.rename(from, to: to)
+      }
       return InstrumentLink(
         from: from, to: to, day: day, kind: kind, verdict: .declared, ratio: ratio, cash: cash,
         source: words[6].isEmpty ? origin : words[6])

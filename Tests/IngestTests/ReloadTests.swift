@@ -174,6 +174,11 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     let problem = try await reload(text).problem ?? ""
     #expect(problem.hasPrefix("universe.links_file: \(path):1: kind: expected one of rename"))
     #expect(daemon.engineUpdate.workers.declaredLinks == links)
+    // A code has one after it: the operator's.
+    try file.write("bj833819,bj920820,2025-05-06,rename\n", to: path)
+    _ = try await reload(text)
+    let after = daemon.engineUpdate.workers.declaredLinks.filter { $0.from == Symbol("bj833819") }
+    #expect(after.map(\.to) == [try #require(Symbol("bj920820"))])
   }
 
   @Test func `each reload that finds a credential unchanged logs that it needs a restart`()

@@ -106,6 +106,21 @@ import Testing
       ], "\(problems)")
   }
 
+  @Test func `a file of links gives a code one code before it and one after`() {
+    let day = ",2025-05-06,rename\n"
+    let error = #expect(throws: ConfigurationError.self) {
+      try LinkFile.parse(
+        ["sh1,sh2", "sh2,sh3", "sh3,sh1", "sh4,sh3", "sh1,sh5"].map { $0 + day }.joined(),
+        origin: "links")
+    }
+    #expect(
+      error?.problems.map(\.description) == [
+        "links:3: new: sh1 became sh3 on earlier lines",
+        "links:4: new: sh2 became sh3 on an earlier line",
+        "links:5: new: sh1 became sh2 on an earlier line",
+      ])
+  }
+
   @Test func `a file of symbols is read, and each bad line named`() throws {
     let symbols = try SymbolFile.parse("# all\nsh600519\n\nsz000001 # bank\r\n", origin: "list")
     #expect(symbols.map(\.description) == ["sh600519", "sz000001"])
