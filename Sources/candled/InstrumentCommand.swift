@@ -112,8 +112,8 @@ struct InstrumentCommand: ParsableCommand {
       commandName: "unlink",
       abstract: "End what links two codes.",
       discussion: Help.discussion(
-        "Rows stay where they are, and the link is not made again by itself. Exits 65 where "
-          + "there is none.",
+        "Rows stay where they are, and the link is not made again by itself. A running daemon "
+          + "follows with its next start. Exits 65 where there is none.",
         examples: ["candled instrument unlink bj833819 bj920819": "two instruments again"]))
 
     @Argument(help: "The old code, in any spelling.")
@@ -130,7 +130,9 @@ struct InstrumentCommand: ParsableCommand {
         throw CommandFailure(
           status: .dataError, sentence: "nothing links \(old.symbol) to \(new.symbol)")
       }
-      StandardError.writeLine("\(old.symbol) and \(new.symbol) are two instruments")
+      StandardError.writeLine(
+        "\(old.symbol) and \(new.symbol) are two instruments: restart the daemon, which requests "
+          + "\(old.symbol) again from then on")
     }
   }
 }
