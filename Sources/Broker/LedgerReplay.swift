@@ -64,7 +64,7 @@ private struct AccountReplay {
   /// What corporate actions gave and was not taken back, by posting.
   private var given: [Int64: Gift] = [:]
   /// Of codes that this account's orders may still have.
-  private var renames: [CorporateAction]
+  private let renames: [CorporateAction]
 
   private enum Gift {
     case amount(ExactDecimal, of: CorporateAction)
@@ -115,7 +115,8 @@ private struct AccountReplay {
       {
         differ("posting \(posting.sequence): what was bought before was not settled")
       }
-      follow(renames.filter { $0.bookedOn.map { $0 <= posting.day } ?? false }, on: &ledger)
+      let known = renames.filter { $0.bookedOn.map { $0 <= posting.day } ?? false }
+      follow(known, on: &ledger, before: posting)
       let derived = try derive(posting, on: &ledger)
       if let derived, derived.sequence != posting.sequence || derived.entries != posting.entries {
         differ("posting \(posting.sequence) (\(posting.kind)) has other entries than follow")
@@ -199,15 +200,21 @@ private struct AccountReplay {
   }
 
   /// Orders go on under the new code, once what is held does.
-  private mutating func follow(_ actions: [CorporateAction], on ledger: inout AccountLedger) {
-    for action in actions {
-      guard let successor = action.terms.successor,
-        (try? ledger.held(of: action.symbol))?.isZero == true
-      else { continue }
-      for (id, order) in ledger.openOrders where order.placed.symbol == action.symbol {
+  /// - Parameter posting: the next one: where it is of the old code, they do not yet.
+  private mutating func follow(
+    _ actions: [CorporateAction], on ledger: inout AccountLedger,
+    before posting: HistoryPosting? = nil
+  ) {
+    for (id, order) in ledger.openOrders {
+      var code = order.placed.symbol
+      for action in actions where action.symbol == code {
+        guard let successor = action.terms.successor, code != stored[id]?.ledger.placed.symbol,
+          (try? ledger.held(of: code))?.isZero == true,
+          posting?.entries.contains(where: { $0.book.unit == .shares(code) }) != true
+        else { continue }
         orders[id] = ledger.rename(order: id, to: successor)
+        code = successor
       }
-      renames.removeAll { $0.id == action.id }
     }
   }
 

@@ -234,6 +234,25 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test func `an order of the morning for the old code goes on, where a rename is known later`()
+    async throws
+  {
+    let exchange = try await PaperExchange()
+    let next = try #require(Self.next)
+    try await rows(exchange, of: "sz000022", from: 34_500, volume: 100)
+    try exchange.deposit(100_000)
+    try begin(next, in: exchange)
+    try exchange.order(.buy, 500, at: 950, symbol: "sz000022")
+    try link("rename", "sz000022", to: "sz001872", on: next, verdict: "proven", in: exchange)
+    exchange.kill()
+    try begin(next, in: exchange)
+    try await rows(
+      exchange, of: "sz001872", on: next, from: 34_500, volume: 100, cents: 950, ask: 950)
+    #expect(try exchange.fills() == ["1/1 500@9.50"])
+    #expect(try shares(in: exchange) == ["sz001872 today 500"])
+    try expectSound(exchange)
+  }
+
   @Test func `242 renames in one night leave no reference behind`() async throws {
     let codes = (0..<242).map { (old: "bj833\(100 + $0)", new: "bj920\(100 + $0)") }
     let held = codes.prefix(3).map(\.old)
