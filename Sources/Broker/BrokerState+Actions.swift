@@ -11,14 +11,21 @@ extension BrokerState {
     return action.exDay <= begun && (!action.isBooked || rules.triesFailedActions)
   }
 
-  /// Of those that are due, what one step does: what instruments become comes first, each on what
-  /// was stored of the one before, and then the rest.
+  /// Of those that are due, what one step does, on what was stored of the one before. What is taken
+  /// back comes first, the newest before the older. Then comes what instruments become, behind what
+  /// an earlier day gives for the code of that day; and then the rest.
   func due(of actions: [CorporateAction]) -> (actions: [CorporateAction], areAll: Bool) {
     let due = actions.filter { isDue($0, today: now.shanghaiDay) }
     let successions = due.filter { $0.terms.successor != nil && !$0.isBooked }
     if successions.isEmpty { return (due, true) }
+    let withdrawn = successions.filter { $0.withdrawnAt != nil }
+    let earlier = due.filter {
+      $0.terms.successor == nil && !$0.isBooked && $0.exDay < successions[0].exDay
+    }
+    if withdrawn.isEmpty, !earlier.isEmpty { return (earlier, false) }
     var changed: Set<Symbol> = []
-    let first = successions.prefix { action in
+    let standing = successions.filter { $0.withdrawnAt == nil }
+    let first = (withdrawn.reversed() + standing).prefix { action in
       guard let successor = action.terms.successor, !changed.contains(action.symbol) else {
         return false
       }

@@ -323,6 +323,37 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test func `a bonus of the day before is for the old code, where both are booked late`()
+    async throws
+  {
+    let exchange = try await holding(of: ["sz000022"])
+    let (next, third) = (try #require(Self.next), try #require(Self.third))
+    try link("rename", "sz000022", to: "sz001872", on: third, in: exchange)
+    let terms = try #require(CorporateActionTerms(.bonus, perShare: ExactDecimal("0.3")))
+    _ = try CorporateActionTable(exchange.apps).add(
+      terms, of: try #require(Symbol("sz000022")), exDay: next)
+    try begin(third, in: exchange)
+    #expect(try shares(in: exchange) == ["sz001872 sellable 1300"])
+    try expectSound(exchange)
+  }
+
+  @Test func `a merger whose day is corrected to an earlier one is booked once it is taken back`()
+    async throws
+  {
+    let exchange = try await holding()
+    let (next, third) = (try #require(Self.next), try #require(Self.third))
+    try link("merger", "sh600837", to: "sh601211", "0.62", on: third, in: exchange)
+    try begin(third, in: exchange)
+    #expect(try shares(in: exchange) == ["sh601211 sellable 620"])
+    try link("merger", "sh600837", to: "sh601211", "0.62", on: next, in: exchange)
+    exchange.kill()
+    try begin(third, in: exchange)
+    #expect(try shares(in: exchange) == ["sh601211 sellable 620"])
+    let booked = try CorporateActionTable(exchange.apps).all().map(\.accounts)
+    #expect(booked == [0, 1])
+    try expectSound(exchange)
+  }
+
   @Test func `what was no merger is taken back, and the shares with it`() async throws {
     let exchange = try await holding()
     let (next, third) = (try #require(Self.next), try #require(Self.third))
