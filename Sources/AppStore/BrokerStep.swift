@@ -103,6 +103,8 @@ package struct PurchaseRow: Sendable {
   package var state: State
   package var reason: String?
   package var changedAt: Timestamp
+  /// The code for which it was armed: a rename changes that of `purchase`.
+  package var armedAs: Symbol
 
   package enum State: String, Sendable, CaseIterable {
     case armed, ordered, filled, rejected, cancelled, expired
@@ -119,6 +121,7 @@ package struct PurchaseRow: Sendable {
     self.state = state
     self.reason = reason
     self.changedAt = changedAt
+    armedAs = purchase.symbol
   }
 }
 

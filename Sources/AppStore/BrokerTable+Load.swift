@@ -99,7 +99,8 @@ extension BrokerTable {
     name: "read_broker_purchases",
     sql: """
       select
-        id, account_id, command_id, symbol, quantity, trigger, state, reason, changed_at
+        id, account_id, command_id, symbol, quantity, trigger, state, reason, changed_at,
+        (select body from command where id = command_id)
       from queue_purchase
       where state in ('armed', 'ordered')
       order by id
@@ -111,11 +112,15 @@ extension BrokerTable {
       let (id, account, command) = (try row.int64(), try row.int64(), try row.int64())
       let (symbol, quantity, text) = (try row.symbol(), try row.numeric(), try row.text())
       guard let terms = PurchaseTerms(text: text) else { throw row.malformed() }
-      return PurchaseRow(
+      var purchase = PurchaseRow(
         purchase: QueuePurchase(
           id: id, account: account, symbol: symbol, quantity: quantity, terms: terms),
         commandID: command, state: try row.named(\PurchaseRow.State.rawValue),
         reason: try row.optionalText(), changedAt: try row.timestamp())
+      if case .arm(let request)? = CommandRequest(text: try row.text()) {
+        purchase.armedAs = request.symbol
+      }
+      return purchase
     }
   }
 

@@ -149,11 +149,20 @@ extension BrokerState {
     }
   }
 
-  /// Orders that a rename took along, which was none.
+  /// Orders and queue purchases that a rename took along, which was none.
   private mutating func endRenamed(by action: CorporateAction) {
-    let orders = action.terms.successor.flatMap { openOrders[$0] } ?? []
-    for id in orders.sorted() where self.orders[id]?.row.orderedAs == action.symbol {
-      withdraw(id, as: .cancelled, reason: "\(action.symbol) was not renamed")
+    guard let successor = action.terms.successor else { return }
+    let reason = "\(action.symbol) was not renamed"
+    let renamed = purchases.open(of: successor).filter { $0.armedAs == action.symbol }
+      .map(\.purchase.id)
+    for id in (openOrders[successor] ?? []).sorted() {
+      guard let row = orders[id]?.row,
+        row.orderedAs == action.symbol || row.queuePurchaseID.map({ renamed.contains($0) }) == true
+      else { continue }
+      withdraw(id, as: .cancelled, reason: reason)
+    }
+    for id in renamed where purchases[id]?.state == .armed {
+      set(.cancelled, ofPurchase: id, reason: reason)
     }
   }
 

@@ -374,6 +374,30 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test func `a queue purchase that a wrong rename took along ends, after a restart, too`()
+    async throws
+  {
+    let exchange = try await holding(of: ["sz000022"])
+    let next = try #require(Self.next)
+    try exchange.send(
+      .arm(
+        PurchaseRequest(
+          symbol: try #require(Symbol("sz000022")), quantity: ExactDecimal(100),
+          terms: PurchaseTerms(triggers: [.sealed(seconds: 30)], carriesOver: true))))
+    try link("rename", "sz000022", to: "sz001872", on: next, in: exchange)
+    try begin(next, in: exchange)
+    let purchase = "select concat_ws(' ', symbol, state, reason) from candled_app.queue_purchase"
+    #expect(try exchange.database.value(purchase) == "sz001872 armed")
+    try exchange.database.execute(
+      "select candled.unlink_instruments('sz000022', 'sz001872', now())")
+    exchange.kill()
+    try begin(next, in: exchange)
+    #expect(
+      try exchange.database.value(purchase) == "sz001872 cancelled sz000022 was not renamed")
+    #expect(try shares(in: exchange) == ["sz000022 sellable 1000"])
+    try expectSound(exchange)
+  }
+
   @Test func `a link that is not sure, or of an unknown ratio, changes nothing`() async throws {
     let exchange = try await holding()
     let next = try #require(Self.next)
