@@ -55,8 +55,11 @@ extension BrokerState {
   mutating func reverse(_ action: CorporateAction, of postings: [CorporateActionPosting]) {
     var next = action
     let (symbol, kind) = (action.symbol, action.terms.kind)
-    rules.ended[symbol] = nil
-    if kind == .rename { endRenamed(by: action) }
+    // Once: when it is tried again, the code may have ended by another action.
+    if action.reversedOn == nil {
+      rules.ended[symbol] = nil
+      if kind == .rename { endRenamed(by: action) }
+    }
     // In others there is nothing to take back.
     next.failed.formIntersection(postings.map(\.accountID))
     for posting in postings {

@@ -374,6 +374,36 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test func `a reversal that is tried again opens no code that another link has ended`()
+    async throws
+  {
+    let exchange = try await holding(shares: 100)
+    let (next, third) = (try #require(Self.next), try #require(Self.third))
+    func rows(from second: Int, volume: Int64) async throws {
+      for step in 0..<2 {
+        try await exchange.row(
+          Row(
+            symbol: "sh601211", day: next, second: second + step * 3,
+            volume: volume + Int64(step) * 100, bids: [(999, 5_000)], asks: [(1001, 100)]))
+      }
+    }
+    try link("merger", "sh600837", to: "sh601211", "0.62", on: next, in: exchange)
+    try begin(next, in: exchange)
+    try await rows(from: 34_500, volume: 100)
+    try exchange.order(.sell, 62, at: 999, symbol: "sh601211")
+    try await rows(from: 34_510, volume: 300)
+    #expect(try shares(in: exchange) == [])
+    try link("merger", "sh600837", to: "sh601211", "0.63", on: next, in: exchange)
+    exchange.kill()
+    try exchange.look()
+    let open = try CorporateActionTable(exchange.apps).all().map(\.failed.count)
+    #expect(open == [1, 0], "the shares that the first one gave are sold")
+    try begin(third, in: exchange)
+    let late = try exchange.order(.buy, 100, at: 1000, symbol: "sh600837")
+    #expect(!late.isDone && late.answer == "halted: sh600837 became 0.63 sh601211")
+    try expectSound(exchange)
+  }
+
   @Test func `a queue purchase that a wrong rename took along ends, after a restart, too`()
     async throws
   {
