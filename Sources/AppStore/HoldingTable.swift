@@ -26,14 +26,15 @@ package struct HoldingRecord: Sendable, Hashable {
 
   private static func averagePrice(paid: ExactDecimal, bought: ExactDecimal) -> ExactDecimal? {
     guard bought.isPositive else { return nil }
-    return (try? paid.divided(by: bought, scale: pricePlaces))?.normalized
+    return (try? max(paid, .zero).divided(by: bought, scale: pricePlaces))?.normalized
   }
 
-  /// What was paid for a part of what was bought, at the average price.
+  /// What was paid for a part of what was bought, at the average price. Never less than nothing:
+  /// what is taken back may have cost more than the shares that go for it.
   package static func cost(
     of quantity: ExactDecimal, bought: ExactDecimal, paid: ExactDecimal
   ) throws(ExactDecimalError) -> ExactDecimal {
-    if bought == quantity { return paid }
+    if bought == quantity { return max(paid, .zero) }
     let average = averagePrice(paid: paid, bought: bought) ?? .zero
     return try (average * quantity).rescaled(places: LedgerOrder.cashPlaces)
   }

@@ -374,6 +374,15 @@ import Testing
     try expectSound(exchange)
   }
 
+  @Test(arguments: [("80", "80", "-3010", "0"), ("40", "80", "-3010", "0"), ("40", "80", "9", "4.5")])
+  func `no cost is negative, for the database would refuse each step that moves it`(
+    _ held: String, _ bought: String, _ paid: String, _ cost: String
+  ) throws {
+    let found = try HoldingRecord.cost(
+      of: ExactDecimal(held), bought: ExactDecimal(bought), paid: ExactDecimal(paid))
+    #expect(try found == ExactDecimal(cost))
+  }
+
   @Test func `a reversal that is tried again opens no code that another link has ended`()
     async throws
   {
