@@ -85,11 +85,12 @@ extension BrokerTable {
   func follow(_ action: CorporateAction) throws(AppStoreError) {
     guard let successor = action.terms.successor else { return }
     let codes = [action.symbol, successor].map { WireParameter.text($0.description) }
+    // Who fires alerts has the outbox before it changes them: each must not wait for the other.
+    _ = try read(NoticeTable.lock) { (_) throws(StoreError) in () }
     if action.terms.kind == .rename {
       for statement in Self.renames { try write(statement, with: codes) }
       try write(Self.renumberWatchlists, with: [codes[1]])
     } else {
-      _ = try read(NoticeTable.lock) { (_) throws(StoreError) in () }
       let basis = AlertBasis(rawValue: action.terms.kind.rawValue)
       try write(
         Self.endAlerts,

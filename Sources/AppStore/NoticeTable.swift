@@ -237,7 +237,7 @@ package struct NoticeTable: AppTable {
         from standing s
         where a.id = s.alert_id
           and a.revision = s.revision
-          and a.state <> 'deleted'
+          and a.state not in ('ended', 'deleted')
       )
       select count(*) from withdrawn
       """)

@@ -203,6 +203,20 @@ import Testing
     #expect(try inbox().count == 3)
   }
 
+  @Test func `a firing that is withdrawn arms no alert that has ended`() throws {
+    let alert = try table.create(request(10))
+    let notices = NoticeTable(connection)
+    try notices.write([notice(alert)])
+    let firing = try #require(try inbox().first)
+    let fired = try #require(firing.alert)
+    try database.store.execute("update candled_app.alert set state = 'ended'")
+    let withdrawal = AlertNotice(
+      kind: .withdrawn(firing: firing.id), key: alert.key(on: fired.day), day: fired.day,
+      evidence: AlertEvidence(.correction, nil), position: fired.position)
+    #expect(try notices.write([withdrawal]) == 1)
+    #expect(try table.one(alert.id).hasEnded)
+  }
+
   @Test func `notifications are read and hidden by their user, and say what they said`() throws {
     try NoticeTable(connection).write([notice(try table.create(request(10)))])
     let notifications = NotificationTable(connection)
