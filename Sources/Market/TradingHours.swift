@@ -70,7 +70,7 @@ package struct TradingHours: Sendable, Hashable {
       closes: market.silentMinutes.last.map { $0 + 60 } ?? closing.closes)
     let isUnbroken = opening.opens == 0 && closing.closes == 86_400
     dayEndsAt =
-      afterHoursSpan.closes
+      max(afterHoursSpan.closes, Int32(closing.closes))
       + Int32(isUnbroken ? Self.settlementAtMidnightSeconds : Self.settlementSeconds)
   }
 

@@ -103,6 +103,8 @@ import Testing
     #expect(longer.silentMinutes == [57_420, 57_480])
     let hours = try #require(TradingHours(longer))
     #expect(hours.minutesPerDay == 300)
+    // The session at the closing price is still entered as it was.
+    #expect(hours.dayEnds == 57_600 + 6 * 60)
     let phases = rules.phases(of: try instrument("sh600000"), on: monday)
     #expect(phases.closingAuction?.closes == 57_600)
   }
