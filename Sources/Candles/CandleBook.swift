@@ -147,10 +147,16 @@ package struct CandleBook: Sendable {
   }
 
   /// Before the first row of a day whose hours are others: what is left of earlier days ends by
-  /// theirs.
+  /// theirs, and a row of them that stands on has nothing to add by the new ones.
   package mutating func begin(_ day: TradingDay, hours: TradingHours) {
     guard hours != rules.hours else { return }
     abandonDays(before: day)
+    timersDoneThrough = max(timersDoneThrough, hours.moment(on: day, secondOfDay: 0))
+    for index in instruments.indices where instruments[index].day ?? day < day {
+      guard instruments[index].state?.isSettled(rules) == true else { continue }
+      instruments[index].state?.prove(through: rules.hours.lastSecond)
+      output.touched.append(index)
+    }
     rules.hours = hours
     plausibility = Plausibility(rules: rules, calendar: calendar)
     timers = rules.timers

@@ -50,6 +50,22 @@ import Testing
     #expect(output.gaps.last?.to == tape.moment("15:00:00"))
   }
 
+  @Test func `a row of a whole day that stands on into longer hours invents nothing`() throws {
+    var tape = Tape()
+    try tape.see("14:59:30", last: "10.00", volume: 100)
+    try tape.see("15:00:03", last: "10.00", volume: 200)
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:35:00")
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.certificates.last?.exchangeVolume == ExactDecimal(200))
+    tape.output = CandleOutput()
+    tape.book.begin(Self.monday.advanced(by: 1), hours: try longer())
+    // It is suspended: other rows of the answer are of the next day.
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "33:10:00")
+    #expect(tape.verdicts.last == .accepted(stateChanged: false))
+    #expect(tape.output.candles.isEmpty && tape.output.gaps.isEmpty)
+    #expect(tape.output.certificates.isEmpty && tape.output.events.isEmpty)
+  }
+
   @Test func `a state of a day with other hours is restored with its own`() throws {
     let hours = try longer()
     var tape = Tape()
