@@ -85,15 +85,17 @@ extension CandleBook {
 
   /// Restores one instrument. Its proof of life is its group's, if it was in step with it: answers
   /// that changed nothing were never stored.
+  /// - Parameter hours: of its day, where they are others than the book's.
   package mutating func restore(
-    instrument symbol: Symbol, state bytes: [UInt8]
+    instrument symbol: Symbol, state bytes: [UInt8],
+    hours: (TradingDay) -> TradingHours? = { _ in nil }
   ) throws(BookStateError) {
     var reader = try StateReader(bytes, hours: rules.hours)
     let index = index(of: symbol)
     instruments[index].group = try reader.group()
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.expectEnd() }
-    var state = try reader.instrumentDay(symbol: symbol)
+    var state = try reader.instrumentDay(symbol: symbol, hours: hours)
     memories[index].set(try reader.checkpoints(before: state), before: state)
     disputes[index] = try reader.dispute(of: state)
     try reader.expectEnd()

@@ -138,8 +138,12 @@ struct StateReader {
     return mask & 1 != 0
   }
 
-  mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
-    var state = InstrumentDay(symbol: symbol, day: try day("day"), hours: hours)
+  mutating func instrumentDay(
+    symbol: Symbol, hours ofDay: (TradingDay) -> TradingHours?
+  ) throws(BookStateError) -> InstrumentDay {
+    let day = try day("day")
+    hours = ofDay(day) ?? hours
+    var state = InstrumentDay(symbol: symbol, day: day, hours: hours)
     state.priorClose = try decimal("prior_close")
     var bare = InstrumentDay.bare
     try state.code(after: &bare, with: &self)

@@ -83,8 +83,11 @@ struct QuoteStage {
 
   /// - Throws: `EngineError` if the stored state is not this version's.
   mutating func restore(_ row: StoredState.InstrumentState) throws {
+    let market = SourceRegistry.definition(of: source).market
     do throws(BookStateError) {
-      try book.restore(instrument: row.symbol, state: row.bookState)
+      try book.restore(instrument: row.symbol, state: row.bookState) {
+        TradingHours(market.on($0))
+      }
     } catch {
       throw EngineError(error, table: "quote", row: row.symbol)
     }

@@ -80,4 +80,16 @@ import Testing
     try copy.restore(instrument: tape.symbol, state: tape.book.instrumentState(at: index))
     #expect(copy.formingCandle(at: 0) == tape.book.formingCandle(at: index))
   }
+
+  @Test func `a state of a longer day is restored in a shorter one`() throws {
+    let hours = try longer()
+    var tape = Tape()
+    tape.book.begin(Self.monday, hours: hours)
+    try tape.see("15:59:30", last: "10.00", volume: 100)
+    let state = tape.book.instrumentState(at: 0)
+    var copy = CandleBook()
+    try copy.restore(instrument: tape.symbol, state: state) { $0 == Self.monday ? hours : nil }
+    #expect(copy.rules.hours == .mainlandChina)
+    #expect(copy.instrumentState(at: 0) == state)
+  }
 }
