@@ -45,7 +45,7 @@ package struct CandleBook: Sendable {
     var isInStep = false
     var state: InstrumentDay?
     var band: DayBand?
-    let instrument: Instrument?
+    var instrument: Instrument?
 
     init(symbol: Symbol) {
       self.symbol = symbol

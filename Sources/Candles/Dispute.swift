@@ -205,4 +205,17 @@ extension CandleBook {
 
   /// Whether its code is of no kind.
   package func isOfNoKind(_ index: Int) -> Bool { instruments[index].instrument == nil }
+
+  /// Reads the codes by the rules that are in force.
+  /// - Returns: those that are of another kind or board now.
+  package mutating func classify(
+    by rules: (Symbol) -> Instrument? = Instrument.classify
+  ) -> [Int] {
+    instruments.indices.filter { index in
+      let instrument = rules(instruments[index].symbol)
+      if instrument == instruments[index].instrument { return false }
+      (instruments[index].instrument, instruments[index].band) = (instrument, nil)
+      return true
+    }
+  }
 }

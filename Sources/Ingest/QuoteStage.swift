@@ -58,10 +58,16 @@ struct QuoteStage {
     book.sourceName = row.source.name
   }
 
-  /// As a day begins, its rules do: hours that are others are those of its rows.
+  /// As a day begins, its rules do: hours that are others are those of its rows. What a reload
+  /// brings counts from the next row on, but for hours: a day keeps those that it began with.
   mutating func begin(at moment: Timestamp) {
     let day = book.rules.hours.clock.day(at: moment)
-    guard decoders.begin(day), let hours = hours(on: day) else { return }
+    let isNewDay = decoders.day != day
+    guard decoders.begin(day) else { return }
+    for index in book.classify() where !names.name(at: index).isEmpty {
+      pending.renamed.insert(index)
+    }
+    guard isNewDay, let hours = hours(on: day) else { return }
     book.begin(day, hours: hours)
     dayWatch.hours = hours
   }
@@ -219,16 +225,17 @@ extension QuoteStage {
 /// The decoders of the sources that entries came from, which read by the rules of the day.
 struct DayDecoders {
   let isMainland: Bool
-  private var day: TradingDay?
+  private(set) var day: TradingDay?
+  private var rules: RuleBook?
   private var bySource: [Source: any QuoteDecoder] = [:]
 
   init(isMainland: Bool) { self.isMainland = isMainland }
 
-  /// False where it has begun.
+  /// False where it has begun, and by the rules that are in force.
   mutating func begin(_ today: TradingDay) -> Bool {
-    if day == today { return false }
+    if day == today, rules === RuleBook.current { return false }
     RuleBook.begin(today)
-    (day, bySource) = (today, [:])
+    (day, rules, bySource) = (today, .current, [:])
     return true
   }
 

@@ -89,6 +89,18 @@ import Testing
     }
   }
 
+  @Test func `a code whose prefix becomes known has a band and a tick from then on`() throws {
+    var tape = Tape("sz309001")
+    try tape.see("10:00:00", last: "10.00", volume: 100)
+    #expect(tape.book.isOfNoKind(0) && tape.book.tick(at: 0) == nil)
+    let share = Instrument.classify(try #require(Symbol("sz300001")))
+    let changed = [tape.book.classify { _ in share }, tape.book.classify { _ in share }]
+    #expect(changed == [[0], []])
+    try tape.see("10:00:03", last: "10.01", volume: 200)
+    #expect(!tape.book.isOfNoKind(0))
+    #expect(tape.book.tick(at: 0)?.description == "0.01")
+  }
+
   @Test func `a close whose print may still be pending is not certified`() throws {
     var tape = Tape()
     try tape.see("14:59:57", last: "10.00", volume: 100)

@@ -148,9 +148,13 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     try file.write("us,RULE.TEST,,tick,0.005,2026-01-05,,SEC\n", to: path)
     #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
     #expect(RuleBook.current.tick(of: symbol).description == "0.005")
+    var decoders = DayDecoders(isMainland: true)
+    _ = decoders.begin(TradingDay(daysSince1970: 20_640))
     try file.write("us,RULE.TEST,,tick,0.002,2026-01-05,,SEC\n", to: path)
     #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
     #expect(RuleBook.current.tick(of: symbol).description == "0.002")
+    let areNew = decoders.begin(TradingDay(daysSince1970: 20_640))
+    #expect(areNew, "the day's rows are read by them")
     try file.write("us,RULE.TEST,,tick,nothing,2026-01-05,,SEC\n", to: path)
     let verdict = try await reload(text)
     #expect(
