@@ -100,8 +100,12 @@ struct RuleKey: Sendable {
   }
 
   static let all = [
-    RuleKey("zone", \.hours.zone, "Asia/Shanghai, America/New_York or UTC") {
-      MarketZone(rawValue: $0.joined())
+    RuleKey("zone", "Asia/Shanghai or UTC, of us America/New_York, too") { rule, scope, tables in
+      // The mainland's minutes are cut on a clock that is never put forward.
+      guard let zone = MarketZone(rawValue: rule.value), rule.market == "us" || zone.clock != nil
+      else { return false }
+      tables.hours.zone.append(zone, scope: scope, days: rule.days)
+      return true
     },
     RuleKey("currency", \.currency, "a code such as CNY") {
       $0.count == 1 && $0[0].utf8.count == 3 ? String($0[0]) : nil
