@@ -140,6 +140,13 @@ import Testing
     #expect(rules.codePlan(of: "tencent", on: try day("2026-12-31"))[1_304].kind == nil)
   }
 
+  @Test func `the same lines are the same rules, whichever counts first`() throws {
+    let lines = "cn,,,tick,0.5,2027-01-01,,test\ncn,sh600000,,tick,0.02,2027-01-01,,test"
+    let operators = RuleFile.parse(lines, isOperators: true).rules
+    let rules = RuleBook(operators: operators, on: try day("2027-01-04"))
+    #expect(rules.has(operators) && !rules.has([operators[0]]))
+  }
+
   // MARK: - Wrong lines
 
   @Test(

@@ -117,21 +117,31 @@ extension RuleBook {
     inForce.load(ordering: .acquiring).takeUnretainedValue()
   }
 
+  /// A day may begin while a reload is under way, elsewhere in the process.
+  private static let replacing = Mutex(())
+
   /// Lets an operator's rules, and those that ship, hold for the whole process.
   /// - Parameter day: today; nil: later than all of them.
   package static func use(operators: [Rule], on day: TradingDay? = nil) {
-    let book = current
-    let isSame = operators == book.rules.filter(\.isOperators)
-    if isSame, day.map({ !book.changes(between: $0, book.undatedDay) }) ?? true { return }
-    use(RuleBook(operators: operators, on: day))
+    replacing.withLock { _ in
+      let book = current
+      let isOfDay = day.map { !book.changes(between: $0, book.undatedDay) } ?? true
+      if isOfDay, book.has(operators) { return }
+      use(RuleBook(operators: operators, on: day))
+    }
   }
 
   /// As a day begins: a rule that begins with it holds where no day is named.
   package static func begin(_ day: TradingDay) {
-    let book = current
-    guard book.undatedDay < day, book.changes(between: book.undatedDay, day) else { return }
-    use(RuleBook(operators: book.rules.filter(\.isOperators), on: day))
+    replacing.withLock { _ in
+      let book = current
+      guard book.undatedDay < day, book.changes(between: book.undatedDay, day) else { return }
+      use(RuleBook(operators: book.rules.filter(\.isOperators), on: day))
+    }
   }
+
+  /// Whether an operator's rules are these, in whatever order they count.
+  package func has(_ operators: [Rule]) -> Bool { Set(operators) == Set(rules.filter(\.isOperators)) }
 
   /// Whether a rule begins or ends behind the one day and by the other.
   private func changes(between one: TradingDay, _ other: TradingDay) -> Bool {
