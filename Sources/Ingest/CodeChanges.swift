@@ -215,6 +215,7 @@ extension QuoteStage {
     book.forget(index)
     latest[index] = nil
     former[index] = nil
+    lines.forget(index)
   }
 }
 

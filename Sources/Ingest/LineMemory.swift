@@ -16,6 +16,11 @@ struct LineMemory: Sendable {
     }
   }
 
+  /// The next line at `index` is none that was seen.
+  mutating func forget(_ index: Int) {
+    if index < lines.count { lines[index].removeAll(keepingCapacity: true) }
+  }
+
   mutating func keep(_ line: UnsafeRawBufferPointer, at index: Int) {
     while lines.count <= index { lines.append([]) }
     lines[index].removeAll(keepingCapacity: true)

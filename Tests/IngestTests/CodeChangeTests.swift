@@ -251,6 +251,9 @@ import Testing
     #expect(night.commits.flatMap(\.reference.reused) == [symbols[99]])
     #expect(night.pipeline.snapshot(of: symbols[99]) == nil)
     #expect(night.pipeline.snapshot(of: symbols[98]) != nil)
+    // It came before the list: the same line is its first all the same.
+    _ = night.quote(symbols, on: eve)
+    #expect(night.pipeline.snapshot(of: symbols[99]) != nil)
   }
 
   @Test func `a prefix that no table knows is recorded without a board`() throws {
