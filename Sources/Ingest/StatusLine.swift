@@ -60,12 +60,15 @@ extension EngineReport {
     guard quotes?.freshness?.isInSession == true else {
       return closedText
     }
+    let hours = TradingHours.mainlandChina(on: now.shanghaiDay)
+    let (pause, auction) = (hours.breakSeconds, hours.silentMinutes)
     return switch now.shanghaiSecondOfDay {
-    case ..<Session.morningOpen: "opening auction"
-    case ..<Session.morningClose: "morning session"
-    case ..<Session.afternoonOpen: "midday"
-    case ..<Session.closingAuction: "afternoon session"
-    case ..<Session.afternoonClose: "closing auction"
+    case ..<hours.opens: "opening auction"
+    case ..<pause.lowerBound: "morning session"
+    case ..<pause.upperBound: "midday"
+    case ..<(auction.isEmpty ? hours.closes : hours.opening(ofMinute: auction.lowerBound)):
+      "afternoon session"
+    case ..<hours.closes: "closing auction"
     default: "after hours"
     }
   }

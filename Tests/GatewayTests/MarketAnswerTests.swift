@@ -71,6 +71,22 @@ import Testing
     }
   }
 
+  @Test("the phase of the session is by the hours of its day")
+  func phases() throws {
+    let rules = RuleFile.parse("cn,,,hours,09:30-11:30 13:00-16:00,2029-01-08,,SSE").rules
+    let book = RuleBook(operators: rules)
+    let times: [(Int, Int)] = [
+      (9, 0), (9, 20), (9, 27), (9, 30), (12, 0), (14, 59), (15, 0), (15, 10), (16, 0),
+    ]
+    func phases(_ text: String) throws -> [SessionPhase] {
+      let market = book.mainlandChina(on: try #require(TradingDay(text)))
+      return times.map { SessionPhase(second: $0.0 * 3_600 + $0.1 * 60, of: market) }
+    }
+    let morning: [SessionPhase] = [.preOpen, .auction, .preOpen, .open, .lunch, .open]
+    #expect(try phases("2029-01-05") == morning + [.closed, .afterHours, .closed])
+    #expect(try phases("2029-01-08") == morning + [.open, .open, .closed])
+  }
+
   @Test("the phase of the session is by the daemon's clock, which may show another day")
   func daemonClock() async throws {
     let fixture = try await ServedFixture()

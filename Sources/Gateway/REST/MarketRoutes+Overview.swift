@@ -31,17 +31,23 @@ enum SessionPhase: String, Sendable {
       self = .holiday
       return
     }
+    self.init(
+      second: moment.shanghaiSecondOfDay, of: .mainlandChina.on(moment.shanghaiDay))
+  }
+
+  /// - Parameter market: with the hours of the day.
+  init(second: Int, of market: MarketDefinition) {
+    func isIn(_ hours: SessionHours) -> Bool { hours.opens <= second && second < hours.closes }
+    let (first, last) = (market.sessions.first?.opens ?? 0, market.sessions.last?.closes ?? 0)
     self =
-      switch moment.shanghaiSecondOfDay {
-      case ..<Session.auctionOpen: .preOpen
-      case ..<Session.auctionMatch: .auction
-      case ..<Session.morningOpen: .preOpen
-      case ..<Session.morningClose: .open
-      case ..<Session.afternoonOpen: .lunch
-      case ..<Session.afternoonClose: .open
-      case ..<Session.afterHoursOpen: .closed
-      case ..<Session.afterHoursClose: .afterHours
-      default: .closed
+      if market.sessions.contains(where: isIn) {
+        .open
+      } else if second < first {
+        market.auction.map(isIn) == true ? .auction : .preOpen
+      } else if second < last {
+        .lunch
+      } else {
+        market.afterHours.map(isIn) == true ? .afterHours : .closed
       }
   }
 }

@@ -105,7 +105,7 @@ extension AlpacaRoutes {
     while nextOpen <= now || nextClose <= now {
       day = day.advanced(by: 1)
       guard calendar.mayTrade(day) else { continue }
-      for session in hours.sessions {
+      for session in hours.on(day).sessions {
         let opens = hours.zone.moment(on: day, secondOfDay: session.opens)
         let closes = hours.zone.moment(on: day, secondOfDay: session.closes)
         isOpen = isOpen || (opens <= now && now < closes)
@@ -126,17 +126,16 @@ extension AlpacaRoutes {
   ) -> Answer {
     let last = min(end ?? calendar.lastDay, calendar.lastDay)
     let first = max(start ?? calendar.firstDay, calendar.firstDay)
-    let opens = ClockText.minute(hours.sessions.first?.opens ?? 0)
-    let closes = ClockText.minute(hours.sessions.last?.closes ?? 0)
-    let sessionOpens = ClockText.minute(hours.auction?.opens ?? 0).filter { $0 != ":" }
-    let sessionCloses = ClockText.minute(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
     let days = sequence(first: first) { $0.advanced(by: 1) }.prefix { $0 <= last }
     return .list(of: days.filter { calendar.isTradingDay($0) == true }) { row, day in
+      let hours = hours.on(day)
+      let opens = ClockText.minute(hours.auction?.opens ?? 0).filter { $0 != ":" }
+      let closes = ClockText.minute(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
       row.member("date") { $0.day(day) }
-      row.member("open") { $0.string(opens) }
-      row.member("close") { $0.string(closes) }
-      row.member("session_open") { $0.string(sessionOpens) }
-      row.member("session_close") { $0.string(sessionCloses) }
+      row.member("open") { $0.string(ClockText.minute(hours.sessions.first?.opens ?? 0)) }
+      row.member("close") { $0.string(ClockText.minute(hours.sessions.last?.closes ?? 0)) }
+      row.member("session_open") { $0.string(opens) }
+      row.member("session_close") { $0.string(closes) }
     }
   }
 }
