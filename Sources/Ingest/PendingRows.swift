@@ -16,6 +16,8 @@ struct PendingRows: Sendable {
   private(set) var barCount = 0
   var counters = PipelineCounters()
   var rejectionsSeen = RejectionMemory()
+  /// Of rows that count. Apart, for a rule that changed is broken by most of a day's rows.
+  var breachesSeen = RejectionMemory()
 
   struct KeyDay: Hashable {
     var label: String
@@ -60,6 +62,7 @@ struct PendingRows: Sendable {
     }
     var begun = PendingRows()
     (begun.counters, begun.rejectionsSeen) = (counters, rejectionsSeen)
+    begun.breachesSeen = breachesSeen
     self = begun
     return handed
   }

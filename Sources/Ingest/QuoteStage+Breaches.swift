@@ -47,6 +47,7 @@ extension QuoteStage {
     rows.keep(
       Rejection(
         source: response.entry.source, receivedAt: response.entry.receivedAt, symbol: row.symbol,
-        reason: row.reason, detail: row.detail, payload: Array(response.body[row.line])))
+        reason: row.reason, detail: row.detail, payload: Array(response.body[row.line])),
+      isBooked: true)
   }
 }

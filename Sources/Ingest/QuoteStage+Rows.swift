@@ -306,8 +306,10 @@ extension PendingRows {
         reason: row.reason, detail: row.detail, payload: row.payload))
   }
 
-  mutating func keep(_ rejection: Rejection) {
-    if rejectionsSeen.isNew(rejection) { commit.rejections.append(rejection) }
+  /// - Parameter isBooked: whether it counts all the same.
+  mutating func keep(_ rejection: Rejection, isBooked: Bool = false) {
+    let isNew = isBooked ? breachesSeen.isNew(rejection) : rejectionsSeen.isNew(rejection)
+    if isNew { commit.rejections.append(rejection) }
   }
 }
 

@@ -89,6 +89,20 @@ import Testing
     #expect(tests.pipeline.counters.ruleBreaches == [.offTick: 1])
   }
 
+  @Test func `rows that break a rule all day hide no row that is refused`() throws {
+    var rows = PendingRows()
+    let at = try #require(Timestamp(rfc3339: "2026-07-06T10:00:00+08:00"))
+    func row(_ number: UInt8) -> Rejection {
+      Rejection(
+        source: .live, receivedAt: at, symbol: Symbol("sh600000"), reason: .implausible,
+        detail: "row \(number)", payload: [number])
+    }
+    for number in 0..<50 { rows.keep(row(UInt8(number)), isBooked: true) }
+    #expect(rows.commit.rejections.count < 50)
+    rows.keep(row(50))
+    #expect(rows.commit.rejections.last == row(50))
+  }
+
   @Test func `a code of no kind counts, and is noticed once`() throws {
     var tests = self
     var rows = rows(1, at: "10:00:00")
