@@ -67,7 +67,6 @@ package struct BackupDrill: Sendable {
     let last = try backup.lastSegment(of: base.system, from: first)
 
     let scratch = scratch(for: base)
-    try backup.remove(scratch.directory)
     defer { try? backup.remove(scratch.directory) }
     report("restoring the base copy of \(base.name)")
     try copy(base, to: scratch, for: user)
@@ -90,7 +89,7 @@ package struct BackupDrill: Sendable {
     settings["autovacuum"] = "off"
     settings["fsync"] = "off"
     return EmbeddedServer(
-      directory: backup.directory + "/drill", binaries: server.binaries, settings: settings)
+      directory: backup.drillDirectory, binaries: server.binaries, settings: settings)
   }
 
   /// Brings what the server has into the archive.

@@ -84,8 +84,14 @@ package struct ClusterBackup: Sendable {
       "--username", EmbeddedServer.superuserName,
     ]
     if server.settings["fsync"] == "off" { arguments.append("--no-sync") }
-    try run(arguments, as: user, "a base copy could not be made")
-    try verify(draft, by: binaries, as: user)
+    do throws(EmbeddedServerError) {
+      try run(arguments, as: user, "a base copy could not be made")
+      try verify(draft, by: binaries, as: user)
+    } catch {
+      // The archive needs its space until the next one is made.
+      try? remove(draft)
+      throw error
+    }
     guard rename(draft, path(of: base)) == 0 else {
       throw server.unusable("rename \(draft) beside", errno: errno)
     }
@@ -200,6 +206,9 @@ extension ClusterBackup {
     EmbeddedServerError(.backupFailed, sentence: "\(directory): \(reason).", log: log)
   }
 
+  /// Where a drill restores.
+  var drillDirectory: String { directory + "/drill" }
+
   /// While it is held, no other process makes, restores or removes copies.
   func lockedFolder() throws(EmbeddedServerError) -> Int32 {
     try make(directory, for: try server.serverUser())
@@ -208,6 +217,14 @@ extension ClusterBackup {
       if folder >= 0 { close(folder) }
       throw EmbeddedServerError(
         .busy, sentence: "Another process makes or restores copies in \(directory).")
+    }
+    do throws(EmbeddedServerError) {
+      // A killed drill left its server, and as much as the database.
+      try EmbeddedServer(directory: drillDirectory).stopImmediately()
+      try remove(drillDirectory)
+    } catch {
+      close(folder)
+      throw error
     }
     return folder
   }
@@ -224,7 +241,9 @@ extension ClusterBackup {
   }
 
   func remove(_ path: String) throws(EmbeddedServerError) {
-    _ = try ChildProcess.run(["/bin/rm", "-rf", "--", path])
+    guard try ChildProcess.run(["/bin/rm", "-rf", "--", path]) == 0 else {
+      throw failed("\(path) cannot be removed")
+    }
   }
 
   /// - Throws: `backupFailed`, with the last lines of what the program said.

@@ -172,6 +172,41 @@ import Testing
     #expect(error.log == ["2026-07-07 of sh600519"], "\(error)")
   }
 
+  @Test func `what a killed drill left is removed before the next copy, its server first`() throws {
+    let copied = try Copied()
+    defer { try? copied.server.stopImmediately() }
+    let left = EmbeddedServer(
+      directory: copied.backup.drillDirectory, binaries: PostgresServers.used.map { [$0] },
+      settings: Self.quick)
+    try left.start()
+    _ = try copied.backup.run(keeping: 2, at: Self.noon)
+    #expect(!left.isRunning && access(left.directory, F_OK) != 0)
+    #expect(copied.server.isRunning)
+  }
+
+  @Test func `a copy that is not verified leaves nothing behind`() throws {
+    let copied = try Copied()
+    defer { try? copied.server.stopImmediately() }
+    let real = try copied.server.chooseBinaries()
+    let programs = try PrivateCluster.freshDirectory()
+    for name in try FileManager.default.contentsOfDirectory(atPath: real.directory) {
+      let path = name == "pg_verifybackup" ? "/bin/false" : real.program(name)
+      #expect(symlink(path, "\(programs)/\(name)") == 0)
+    }
+    let server = EmbeddedServer(
+      directory: copied.server.directory,
+      binaries: [ServerBinaries(directory: programs, major: real.major)], settings: Self.quick,
+      backupDirectory: copied.backup.directory)
+    let error = try #require(throws: EmbeddedServerError.self) {
+      try #require(try server.backups()).run(keeping: 2, at: Self.noon)
+    }
+    #expect(error.sentence.contains("is damaged"))
+    let binaries = try server.chooseBinaries()
+    let system = try server.systemIdentifier(binaries, server.serverUser())
+    let folder = "\(copied.backup.directory)/\(system)/base"
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+  }
+
   @Test func `the last base copies stay, with all of the log behind the oldest`() throws {
     let copied = try Copied()
     defer { try? copied.server.stopImmediately() }
