@@ -20,6 +20,11 @@ import Postgres
 package struct ClusterBackup: Sendable {
   /// 10 GiB of log, as for a replica that is gone.
   static let waitingSegmentsMax = 640
+  /// What log that waits leaves free of the database's disk.
+  static let freeKibibytesMin = 1 << 20
+  /// A folder that hangs must not keep the log from being dropped, nor the server from its end
+  /// within `EmbeddedServer.stopSecondsMax`.
+  static let archiveSecondsMax = 50
 
   let server: EmbeddedServer
   /// The folder of all copies, absolute.
@@ -147,9 +152,11 @@ extension ClusterBackup {
     for path in [directory, "\(directory)/\(system)", wal] { try? make(path, for: user) }
     // One that is there already is compared, never written over. A part of one is.
     let keep = """
-      f='\(wal)/%f.gz'; { if [ -e "$f" ]; then gzip -dc "$f" | cmp -s - '%p'; \
-      else gzip -c '%p' >"$f.part" && sync "$f.part" && mv "$f.part" "$f" && sync '\(wal)'; fi; } \
-      || [ $(ls pg_wal/archive_status | grep -c ready) -gt \(Self.waitingSegmentsMax) ]
+      timeout \(Self.archiveSecondsMax) sh -c 'f=\(wal)/%f.gz; \
+      if [ -e "$f" ]; then gzip -dc "$f" | cmp -s - "%p"; \
+      else gzip -c "%p" >"$f.part" && sync "$f.part" && mv "$f.part" "$f" && sync \(wal); fi' \
+      || [ $(ls pg_wal/archive_status | grep -c ready) -gt \(Self.waitingSegmentsMax) ] \
+      || [ $(df -k --output=avail pg_wal | tail -n 1) -lt \(Self.freeKibibytesMin) ]
       """
     return ["archive_mode": "on", "archive_command": keep, "archive_timeout": "10min"]
   }

@@ -239,6 +239,55 @@ import Testing
     #expect(try #require(BackupState(of: copied.server)).waitingSegments == 0)
   }
 
+  /// Of a segment, in a server's folder where some wait and the disk has so much free.
+  private func archives(
+    ready: Int, freeKibibytes: Int, isAway: Bool = true, gzip: String = "exec /bin/gzip \"$@\""
+  ) throws -> Bool {
+    let data = try PrivateCluster.freshDirectory()
+    let programs = try PrivateCluster.freshDirectory()
+    let status = data + "/pg_wal/archive_status"
+    try FileManager.default.createDirectory(atPath: status, withIntermediateDirectories: true)
+    for number in 0..<ready {
+      #expect(FileManager.default.createFile(atPath: "\(status)/\(number).ready", contents: nil))
+    }
+    #expect(FileManager.default.createFile(atPath: data + "/pg_wal/1", contents: Data([1])))
+    for (name, script) in [("df", "echo Avail; echo \(freeKibibytes)"), ("gzip", gzip)] {
+      let path = "\(programs)/\(name)"
+      try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
+      #expect(chmod(path, 0o755) == 0)
+    }
+    let backup = try ClusterBackup(
+      of: EmbeddedServer(directory: data), in: try PrivateCluster.freshDirectory())
+    let settings = backup.archiveSettings(of: "7", as: try backup.server.serverUser())
+    if isAway { try FileManager.default.removeItem(atPath: backup.archive(of: "7")) }
+    let command = try #require(settings["archive_command"])
+      .replacing("%f", with: "1").replacing("%p", with: "pg_wal/1")
+      .replacing("timeout \(ClusterBackup.archiveSecondsMax) ", with: "timeout 1 ")
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = ["-c", command]
+    shell.currentDirectoryURL = URL(fileURLWithPath: data)
+    shell.environment = ["PATH": programs + ":/usr/bin:/bin"]
+    try shell.run()
+    shell.waitUntilExit()
+    return shell.terminationStatus == 0
+  }
+
+  @Test func `log that cannot be archived is dropped before it fills the disk`() throws {
+    let (most, least) = (ClusterBackup.waitingSegmentsMax, ClusterBackup.freeKibibytesMin)
+    #expect(try archives(ready: 1, freeKibibytes: least, isAway: false))
+    #expect(try !archives(ready: most, freeKibibytes: least))
+    #expect(try archives(ready: most + 1, freeKibibytes: least))
+    #expect(try archives(ready: 1, freeKibibytes: least - 1))
+  }
+
+  @Test func `an archive that hangs is given up`() throws {
+    let start = ContinuousClock.now
+    let least = ClusterBackup.freeKibibytesMin
+    #expect(try !archives(ready: 1, freeKibibytes: least, isAway: false, gzip: "sleep 60"))
+    #expect(ContinuousClock.now - start < .seconds(30))
+  }
+
   @Test func `segments are counted over the end of a file of 4 GiB`() {
     #expect(ClusterBackup.following("0000000100000009") == "000000010000000A")
     #expect(ClusterBackup.following("00000001000000FF") == "0000000200000000")
