@@ -41,6 +41,8 @@ package struct BackupDrill: Sendable {
   package func run(at now: Timestamp) throws(EmbeddedServerError) -> String {
     let lock = try backup.lockedFolder()
     defer { close(lock) }
+    // Without it nothing says where the copy has to end: that is no result.
+    guard server.isRunning else { throw backup.failed("the server does not run") }
     do {
       let found = try restored(at: now)
       try server.save(DrillResult(at: now, hasPassed: true, sentence: found))
@@ -60,7 +62,7 @@ package struct BackupDrill: Sendable {
       throw backup.failed("the newest base copy is too old: it was made \(days) days ago")
     }
     let user = try server.serverUser()
-    let live = server.isRunning ? try archivedContent(of: base, as: user) : nil
+    let live = try archivedContent(of: base, as: user)
     guard let first = backup.firstSegment(of: base) else {
       throw backup.failed("the base copy \(base.name) has no backup_label")
     }

@@ -120,6 +120,16 @@ import Testing
     #expect(try copied.refusal(at: late).sentence.contains("too old: it was made 41 days ago"))
   }
 
+  @Test func `a drill without the server says nothing of the copy`() throws {
+    let copied = try Copied()
+    _ = try copied.backup.run(keeping: 2, at: Self.noon)
+    let found = try copied.drill()
+    try copied.server.stop()
+    let error = try #require(throws: EmbeddedServerError.self) { try copied.drill() }
+    #expect(error.sentence.contains("the server does not run"))
+    #expect(try #require(copied.server.drillResult).sentence == found)
+  }
+
   @Test func `a damaged page of the server is found by a base copy`() throws {
     let copied = try Copied()
     let file = try copied.file(of: "day_audit")
