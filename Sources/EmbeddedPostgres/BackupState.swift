@@ -4,7 +4,7 @@ import Platform
 
 /// What is known of the copies of the private cluster without a server.
 package struct BackupState: Sendable, Hashable {
-  /// When the newest base copy was begun; nil before the first.
+  /// When the newest base copy of this major version was begun; nil before the first.
   package var baseAt: Timestamp?
   /// Segments of the log that are not in the archive yet.
   package var waitingSegments: Int
@@ -20,7 +20,8 @@ package struct BackupState: Sendable, Hashable {
   /// nil where no copies are made.
   package init?(of server: EmbeddedServer) {
     guard let backup = try? server.backups() else { return nil }
-    baseAt = backup.bases.last?.madeAt
+    // Behind an upgrade those of the old version restore nothing that came after it.
+    baseAt = backup.bases.last { backup.major(of: $0) == server.major }?.madeAt
     let names = Folder.names(in: server.dataDirectory + "/pg_wal/archive_status") ?? []
     waitingSegments = names.count { $0.hasSuffix(".ready") }
     drill = server.drillResult

@@ -64,6 +64,7 @@ package struct ClusterBackup: Sendable {
 
   func path(of base: Base) -> String { "\(directory)/\(base.system)/base/\(base.name)" }
   func archive(of system: String) -> String { "\(directory)/\(system)/wal" }
+  func major(of base: Base) -> Int? { EmbeddedServer.major(of: path(of: base)) }
 
   /// Makes a base copy beside the running server, verifies it, and removes what is older than the
   /// last ones.

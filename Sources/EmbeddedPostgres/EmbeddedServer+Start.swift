@@ -120,8 +120,10 @@ extension EmbeddedServer {
   }
 
   /// The version that wrote the data, nil without data.
-  package var major: Int? {
-    Int(SmallFile.text(of: dataDirectory + "/PG_VERSION").prefix { !$0.isWhitespace })
+  package var major: Int? { Self.major(of: dataDirectory) }
+
+  static func major(of data: String) -> Int? {
+    Int(SmallFile.text(of: data + "/PG_VERSION").prefix { !$0.isWhitespace })
   }
 
   /// The new data becomes the data; also behind a power cut.

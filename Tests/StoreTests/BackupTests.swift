@@ -111,6 +111,15 @@ import Testing
     #expect(copied.server.isRunning && access(copied.backup.directory + "/drill", F_OK) != 0)
   }
 
+  @Test func `a copy of another major version counts for none`() throws {
+    let copied = try Copied()
+    defer { try? copied.server.stopImmediately() }
+    let base = try copied.backup.run(keeping: 2, at: Self.noon)
+    try "9\n".write(
+      toFile: copied.backup.path(of: base) + "/PG_VERSION", atomically: true, encoding: .utf8)
+    #expect(try #require(BackupState(of: copied.server)).baseAt == nil)
+  }
+
   @Test func `a drill that finds no base copy, or one too old, fails`() throws {
     let copied = try Copied()
     defer { try? copied.server.stopImmediately() }
