@@ -46,13 +46,13 @@ struct DiskHistory: Sendable, Hashable {
     samples.map { "\($0.day) \($0.name) \($0.freeBytes)\n" }.joined()
   }
 
-  /// The last look of a day counts.
+  /// The most of a day counts: a drill, or a month that is put in order, takes room for hours.
   mutating func add(_ sample: Sample) {
     let oldest = sample.day.advanced(by: -Self.daysMax)
-    samples.removeAll {
-      $0.day < oldest || $0.day > sample.day || ($0.day == sample.day && $0.name == sample.name)
-    }
-    samples.append(sample)
+    samples.removeAll { $0.day < oldest || $0.day > sample.day }
+    let known = samples.firstIndex { $0.day == sample.day && $0.name == sample.name }
+    guard let known else { return samples.append(sample) }
+    samples[known].freeBytes = max(samples[known].freeBytes, sample.freeBytes)
   }
 
   /// By the mean of the days that are known.
