@@ -74,13 +74,26 @@ package struct BackupDrill: Sendable {
     try copy(base, to: scratch, for: user)
     do throws(EmbeddedServerError) {
       try scratch.prepareSocketDirectory(for: user)
-      try scratch.bringUp(with: scratch.chooseBinaries(), as: user)
+      try bringUp(scratch, as: user)
       let found = try check(scratch, against: live, through: last)
       try scratch.stopImmediately()
       return found
     } catch {
       try? scratch.stopImmediately()
       throw error
+    }
+  }
+
+  /// It answers behind the log that was written while the base copy was made, however much that is.
+  private func bringUp(
+    _ scratch: EmbeddedServer, as user: EmbeddedServer.ServerUser
+  ) throws(EmbeddedServerError) {
+    while true {
+      do throws(EmbeddedServerError) {
+        return try scratch.bringUp(with: scratch.chooseBinaries(), as: user)
+      } catch {
+        guard scratch.isRunning else { throw error }
+      }
     }
   }
 
