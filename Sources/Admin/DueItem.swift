@@ -96,7 +96,8 @@ extension DaemonReport {
     keyEnds.min { ($0.value, $0.key) < ($1.value, $1.key) }.map { source, day in
       DueItem(
         kind: .licence, day: day, what: "the licence of \(source) ends",
-        remedy: "renew it; a new key goes into its file, then systemctl reload candled")
+        remedy: "renew it; a new key goes into its file, then systemctl reload candled, or restart "
+          + "if it is a credential")
     }
   }
 
@@ -110,17 +111,18 @@ extension DaemonReport {
     }.min { $0.day < $1.day }
   }
 
-  /// A base copy a month, a drill a quarter.
+  /// Late only behind the longest pause of a timer: from a month's first Sunday to the next one's
+  /// 35 days, from a quarter's second to the next one's 98.
   private var copies: [DueItem] {
     guard let backup = privateServer?.backup else { return [] }
     let drill = backup.drill.flatMap { $0.hasPassed ? $0.at.shanghaiDay : nil }
     return [
       DueItem(
-        kind: .backup, day: backup.baseAt?.shanghaiDay.advanced(by: 31) ?? at.shanghaiDay,
+        kind: .backup, day: backup.baseAt?.shanghaiDay.advanced(by: 36) ?? at.shanghaiDay,
         what: "a new base copy of the database is due",
         remedy: "candled-backup.timer makes it; else candled database backup"),
       DueItem(
-        kind: .drill, day: drill?.advanced(by: 92) ?? at.shanghaiDay,
+        kind: .drill, day: drill?.advanced(by: 99) ?? at.shanghaiDay,
         what: "a drill of the copies is due",
         remedy: "candled-drill.timer runs it; else candled database drill"),
     ]

@@ -67,7 +67,8 @@ import Testing
   }
 
   /// Timers do both: what is late alone needs a person.
-  @Test func `a copy is due after a month without one, a drill at once after a failed one`() {
+  /// The timers' longest pauses are 35 and 98 days.
+  @Test func `a copy is due once its timer missed it, a drill at once after a failed one`() {
     var report = Self.report { _ in }
     report.privateServer = PrivateServer()
     func listed(baseDaysAgo: Int64, drillDaysAgo: Int64, hasPassed: Bool = true) -> [DueItem.Kind] {
@@ -78,9 +79,9 @@ import Testing
           sentence: ""))
       return report.due.map(\.kind).filter { $0 == .backup || $0 == .drill }
     }
-    #expect(listed(baseDaysAgo: 30, drillDaysAgo: 91) == [])
-    #expect(listed(baseDaysAgo: 31, drillDaysAgo: 91) == [.backup])
-    #expect(listed(baseDaysAgo: 1, drillDaysAgo: 92) == [.drill])
+    #expect(listed(baseDaysAgo: 35, drillDaysAgo: 98) == [])
+    #expect(listed(baseDaysAgo: 36, drillDaysAgo: 98) == [.backup])
+    #expect(listed(baseDaysAgo: 1, drillDaysAgo: 99) == [.drill])
     #expect(listed(baseDaysAgo: 1, drillDaysAgo: 1, hasPassed: false) == [.drill])
     report.privateServer?.backup = BackupState(baseAt: nil, waitingSegments: 0, drill: nil)
     #expect(report.due.map(\.kind).contains(.backup))
