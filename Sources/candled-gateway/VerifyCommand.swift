@@ -4,6 +4,7 @@ import AppStore
 import ArgumentParser
 import Broker
 import Commands
+import Market
 import Operations
 
 struct VerifyCommand: ParsableCommand {
@@ -25,7 +26,9 @@ struct VerifyCommand: ParsableCommand {
   private static let statementSecondsMax = 600
 
   func run() throws {
-    let address = try options.load().gatewayAddress()
+    let settings = try options.load()
+    RuleBook.use(operators: try settings.operatorsRules())
+    let address = try settings.gatewayAddress()
     let connection = try AppConnection(
       url: address, application: "candled-gateway verify",
       statementSeconds: Self.statementSecondsMax)

@@ -70,6 +70,17 @@ import Testing
     #expect(missing.status == 66 && missing.errors.contains("/nonexistent.toml"))
   }
 
+  @Test(arguments: ["run", "verify"])
+  func `reads the rules that fees are computed by, and exits 78 for a wrong one`(
+    command: String
+  ) throws {
+    let wrong = try run(
+      [command, "--set", "rules.file=/dev/stdin"] + Self.away,
+      input: "cn,,,tick,free,2026-07-06,,test\n")
+    #expect(wrong.status == 78 && wrong.output.isEmpty)
+    #expect(wrong.errors.contains("rules.file: /dev/stdin:1: value: "))
+  }
+
   @Test(arguments: [
     ["run"], ["token", "list"], ["token", "revoke", "1"], ["schema", "apply"], ["schema", "check"],
   ])
