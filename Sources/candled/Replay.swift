@@ -120,6 +120,7 @@ struct Replay: AsyncParsableCommand {
         sentence: "the database is not empty, it stands at journal entry "
           + "\(stored.position.sequence): --into needs an empty one")
     }
+    try await writer.record(RuleBook.current)
     while let commit = try replay.nextCommit() { _ = try await writer.commit(commit) }
     await writer.disconnect()
     return ReplayCounts(replay.pipeline)
