@@ -163,6 +163,7 @@ import Testing
       ("cn,,stock,stamp_duty,-0.1,,,x", "value"), ("cn,,stock,lot,100,,,x", "value"),
       ("cn,,fund,same_day_sale,maybe,,,x", "value"),
       ("cn,,,zone,America/New_York,,,x", "value"),
+      ("cn,sh000300,,volume_unit.tencent,1,,,x", "value"),
     ] as [(String, String?)])
   func `a wrong line is named by its field`(_ line: String, _ field: String?) {
     let (rules, problems) = RuleFile.parse("# a comment\n\n" + line, isOperators: true)

@@ -158,8 +158,11 @@ struct RuleKey: Sendable {
     RuleKey("stamp_duty", \.orders.stampDuty, "a share such as 0.0005") { rate($0) },
     RuleKey("transfer_fee", \.orders.transferFee, "a share such as 0.00001") { rate($0) },
     RuleKey("same_day_sale", \.orders.sameDaySale, "yes or no", flag),
-    RuleKey("volume_unit.SOURCE", "1 or 100") { rule, scope, tables in
-      guard let unit = Int64(rule.value), [1, 100].contains(unit) else { return false }
+    RuleKey("volume_unit.SOURCE", "1 or 100, not of one symbol") { rule, scope, tables in
+      // A decoder knows a line by the first digits of its code.
+      guard scope.symbol == nil, let unit = Int64(rule.value), [1, 100].contains(unit) else {
+        return false
+      }
       let source = String(rule.key.drop { $0 != "." }.dropFirst())
       tables.volumeUnits[source, default: DatedRules()].append(
         unit, scope: scope, days: rule.days)
