@@ -55,7 +55,7 @@ enum RuleTable {
                 and r.board = ''
                 and r.kind = ''
                 and r.known_to is null
-                and (isfinite(r.from_day) or isfinite(r.to_day))),
+                and (r.is_operators or isfinite(r.from_day) or isfinite(r.to_day))),
             false) as hours_change
         from candled.market m
       ) c

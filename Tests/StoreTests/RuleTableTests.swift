@@ -38,6 +38,22 @@ import Testing
     #expect(try database.value(standing) == count)
   }
 
+  @Test func `hours without a day count as soon as they are written`() async throws {
+    let database = try StoreDatabase()
+    let writer = StoreWriter(url: database.url)
+    try await writer.connect()
+    let close = """
+      select (h.edges[4] at time zone 'Asia/Shanghai')::time
+      from candled.market m
+      cross join lateral candled.market_hours(m, '2029-01-08') h
+      where m.name = 'cn'
+      """
+    try await writer.record(RuleBook())
+    #expect(try database.value(close) == "15:00:00")
+    try await writer.record(book("cn,,,hours,09:30-11:30 13:00-16:00,,,notice"))
+    #expect(try database.value(close) == "16:00:00")
+  }
+
   @Test func `days are cut by the hours of their own day`() async throws {
     let database = try StoreDatabase()
     let writer = StoreWriter(url: database.url)
