@@ -116,10 +116,12 @@ extension DaemonReport {
   private var copies: [DueItem] {
     guard let backup = privateServer?.backup else { return [] }
     let drill = backup.drill.flatMap { $0.hasPassed ? $0.at.shanghaiDay : nil }
+    let base = backup.hole == nil ? backup.baseAt?.shanghaiDay : nil
     return [
       DueItem(
-        kind: .backup, day: backup.baseAt?.shanghaiDay.advanced(by: 36) ?? at.shanghaiDay,
-        what: "a new base copy of the database is due",
+        kind: .backup, day: base?.advanced(by: 36) ?? at.shanghaiDay,
+        what: backup.hole.map { "nothing new can be restored, \($0)" }
+          ?? "a new base copy of the database is due",
         remedy: "candled-backup.timer makes it; else candled database backup"),
       DueItem(
         kind: .drill, day: drill?.advanced(by: 99) ?? at.shanghaiDay,

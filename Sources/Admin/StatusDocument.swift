@@ -130,6 +130,7 @@ extension BackupState {
     [
       ("base_at", .moment(baseAt)),
       ("waiting_segments", .count(waitingSegments)),
+      ("hole", .text(hole)),
       ("drill_at", .moment(drill?.at)),
       ("drill_passed", .flag(drill?.hasPassed)),
       ("drill", .text(drill?.sentence)),

@@ -8,6 +8,8 @@ package struct BackupState: Sendable, Hashable {
   package var baseAt: Timestamp?
   /// Segments of the log that are not in the archive yet.
   package var waitingSegments: Int
+  /// Why the log behind the newest base copy cannot be restored; nil while it can.
+  package var hole: String?
   /// nil before the first.
   package var drill: DrillResult?
 
@@ -21,7 +23,15 @@ package struct BackupState: Sendable, Hashable {
   package init?(of server: EmbeddedServer) {
     guard let backup = try? server.backups() else { return nil }
     // Behind an upgrade those of the old version restore nothing that came after it.
-    baseAt = backup.bases.last { backup.major(of: $0) == server.major }?.madeAt
+    let base = backup.bases.last { backup.major(of: $0) == server.major }
+    baseAt = base?.madeAt
+    do throws(EmbeddedServerError) {
+      if let base, let first = backup.firstSegment(of: base) {
+        _ = try backup.lastSegment(of: base.system, from: first)
+      }
+    } catch {
+      hole = error.sentence
+    }
     let names = Folder.names(in: server.dataDirectory + "/pg_wal/archive_status") ?? []
     waitingSegments = names.count { $0.hasSuffix(".ready") }
     drill = server.drillResult

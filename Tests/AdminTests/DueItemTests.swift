@@ -83,6 +83,13 @@ import Testing
     #expect(listed(baseDaysAgo: 36, drillDaysAgo: 98) == [.backup])
     #expect(listed(baseDaysAgo: 1, drillDaysAgo: 99) == [.drill])
     #expect(listed(baseDaysAgo: 1, drillDaysAgo: 1, hasPassed: false) == [.drill])
+    report.privateServer?.backup = BackupState(
+      baseAt: Sample.now, waitingSegments: 0, drill: nil)
+    report.privateServer?.backup?.hole = "a segment is missing."
+    #expect(
+      report.due.contains {
+        $0.kind == .backup && $0.what == "nothing new can be restored, a segment is missing."
+      })
     report.privateServer?.backup = BackupState(baseAt: nil, waitingSegments: 0, drill: nil)
     #expect(report.due.map(\.kind).contains(.backup))
   }

@@ -177,7 +177,10 @@ import Testing
     let path = "\(copied.backup.archive(of: base.system))/\(next).gz"
     try flip(path, at: 100)
     #expect(try copied.refusal().sentence.contains("the log can be read to segment"))
+    #expect(try #require(BackupState(of: copied.server)).hole == nil)
     #expect(unlink(path) == 0)
+    let hole = try #require(BackupState(of: copied.server)?.hole)
+    #expect(hole.contains("segment \(next.dropFirst(8)) of the log is missing"))
     let missing = try copied.refusal()
     #expect(missing.sentence.contains("segment \(next.dropFirst(8)) of the log is missing"))
   }
