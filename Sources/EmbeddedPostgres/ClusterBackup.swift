@@ -79,7 +79,10 @@ package struct ClusterBackup: Sendable {
       system: try server.systemIdentifier(binaries, user),
       madeAt: Timestamp(seconds: now.seconds))
     let folder = "\(directory)/\(base.system)/base"
-    for path in ["\(directory)/\(base.system)", folder] { try make(path, for: user) }
+    // That of the log, too: its disk may have been away when the server started.
+    for path in ["\(directory)/\(base.system)", folder, archive(of: base.system)] {
+      try make(path, for: user)
+    }
     // Not named by a time until it is whole.
     let draft = folder + "/new"
     try remove(draft)

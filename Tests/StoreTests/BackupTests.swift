@@ -310,6 +310,19 @@ import Testing
     #expect(ContinuousClock.now - start < .seconds(30))
   }
 
+  @Test func `a disk that came after the server's start is archived to from the next copy on`()
+    throws
+  {
+    let copied = try Copied()
+    defer { try? copied.server.stopImmediately() }
+    let folders = try FileManager.default.contentsOfDirectory(atPath: copied.backup.directory)
+    for name in folders {
+      try FileManager.default.removeItem(atPath: "\(copied.backup.directory)/\(name)")
+    }
+    _ = try copied.backup.run(keeping: 2, at: Self.noon)
+    #expect(try copied.drill().contains("1 certificates"))
+  }
+
   @Test func `segments are counted over the end of a file of 4 GiB`() {
     #expect(ClusterBackup.following("0000000100000009") == "000000010000000A")
     #expect(ClusterBackup.following("00000001000000FF") == "0000000200000000")
