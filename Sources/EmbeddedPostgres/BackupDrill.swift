@@ -88,9 +88,10 @@ package struct BackupDrill: Sendable {
   private func bringUp(
     _ scratch: EmbeddedServer, as user: EmbeddedServer.ServerUser
   ) throws(EmbeddedServerError) {
+    let binaries = try scratch.chooseBinaries()
     while true {
       do throws(EmbeddedServerError) {
-        return try scratch.bringUp(with: scratch.chooseBinaries(), as: user)
+        return try scratch.bringUp(with: binaries, as: user)
       } catch {
         guard scratch.isRunning else { throw error }
       }
