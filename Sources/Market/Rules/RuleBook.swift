@@ -141,7 +141,9 @@ extension RuleBook {
   }
 
   /// Whether an operator's rules are these, in whatever order they count.
-  package func has(_ operators: [Rule]) -> Bool { Set(operators) == Set(rules.filter(\.isOperators)) }
+  package func has(_ operators: [Rule]) -> Bool {
+    Set(operators) == Set(rules.filter(\.isOperators))
+  }
 
   /// Whether a rule begins or ends behind the one day and by the other.
   private func changes(between one: TradingDay, _ other: TradingDay) -> Bool {
