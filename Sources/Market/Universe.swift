@@ -199,7 +199,7 @@ public struct Universe: Sendable {
   ) {
     var row = row
     if renames[row.symbol] != nil {
-      // Lists keep an old code for a while; under a name that it has and had not it is another
+      // Lists keep an old code for a while. Under a name that neither code has or had it is another
       // instrument.
       let names = [bySymbol[living(row.symbol)], former[row.symbol]]
       if names[0]?.isNamed(row.name) ?? true || names[1]?.isNamed(row.name) ?? false { return }
