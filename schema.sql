@@ -2117,7 +2117,12 @@ begin
     (from_id, to_id, day, kind, verdict, ratio, cash, source, known_from)
   values (
     ids[1], ids[2], link_instruments.day, link_instruments.kind, link_instruments.verdict,
-    link_instruments.ratio, link_instruments.cash, said_by, known_at);
+    link_instruments.ratio, link_instruments.cash, said_by, known_at)
+  -- One commit may say both.
+  on conflict (from_id, to_id, known_from) do update
+  set
+    day = excluded.day, kind = excluded.kind, verdict = excluded.verdict, ratio = excluded.ratio,
+    cash = excluded.cash, source = excluded.source, known_to = null;
   return true;
 end
 $function$;

@@ -171,6 +171,23 @@ import Testing
         ])
   }
 
+  @Test func `what is suspected and declared in one commit is declared`() async throws {
+    let database = try await Self.recorded(seed: 11).database
+    let said = try database.execute(
+      """
+      select candled.link_instruments(
+        '\(Self.old)', '\(Self.new)', '\(Self.change)', 'rename', v.verdict, null, null, 'a test',
+        '2026-07-01')
+      from (values ('suspected'), ('declared')) v (verdict)
+      """)
+    #expect(said == [["t"], ["t"]])
+    #expect(
+      try database.execute("select verdict, known_to from links") == [["declared", nil]])
+    #expect(
+      try database.execute("select instrument_id('\(Self.old)') = instrument_id('\(Self.new)')")
+        == [["t"]])
+  }
+
   @Test(arguments: [("suspected", "rename"), ("declared", "merger"), ("declared", "conversion")])
   func `what is only suspected, and a merger, joins nothing`(
     verdict: String, kind: String
