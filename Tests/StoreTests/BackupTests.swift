@@ -211,6 +211,8 @@ import Testing
     defer { try? copied.server.stopImmediately() }
     let real = try copied.server.chooseBinaries()
     let programs = try PrivateCluster.freshDirectory()
+    // Root's programs run as another user.
+    #expect(chmod(programs, 0o755) == 0)
     for name in try FileManager.default.contentsOfDirectory(atPath: real.directory) {
       let path = name == "pg_verifybackup" ? "/bin/false" : real.program(name)
       #expect(symlink(path, "\(programs)/\(name)") == 0)
