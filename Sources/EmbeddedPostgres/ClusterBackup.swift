@@ -22,8 +22,8 @@ package struct ClusterBackup: Sendable {
   static let waitingSegmentsMax = 640
   /// What log that waits leaves free of the database's disk.
   static let freeKibibytesMin = 1 << 20
-  /// A folder that hangs must not keep the log from being dropped, nor the server from its end
-  /// within `EmbeddedServer.stopSecondsMax`.
+  /// A folder that hangs must not keep the log from being dropped, nor, after three attempts, the
+  /// server from its end. A busy machine takes some seconds for a segment.
   static let archiveSecondsMax = 50
 
   let server: EmbeddedServer
