@@ -7,6 +7,13 @@ extension BrokerState {
   /// Whether an unfinished action is to be booked now, or taken back. A code ends with the day
   /// before, and not when orders for the next are taken.
   func isDue(_ action: CorporateAction, today: TradingDay) -> Bool {
+    // Orders under a code of no rule could not be read again: such a rename waits for the rule.
+    if action.terms.kind == .rename, action.withdrawnAt == nil,
+      Instrument.classify(action.symbol) != nil,
+      action.terms.successor.flatMap({ Instrument.classify($0) }) == nil
+    {
+      return false
+    }
     let begun = action.terms.successor == nil ? day : min(day, today)
     return action.exDay <= begun && (!action.isBooked || rules.triesFailedActions)
   }

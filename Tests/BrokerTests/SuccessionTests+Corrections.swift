@@ -8,6 +8,22 @@ import Testing
 
 /// What is booked in another order than it happened, or taken back.
 extension SuccessionTests {
+  @Test func `a rename to a code that no rule has changes nothing before there is one`()
+    async throws
+  {
+    let exchange = try await holding(of: ["sz000022"])
+    let next = try #require(Self.next)
+    try exchange.order(.buy, 100, at: 950, force: .goodTillCancelled, symbol: "sz000022")
+    try link("rename", "sz000022", to: "sz777777", on: next, in: exchange)
+    for _ in 0..<2 {
+      try begin(next, in: exchange)
+      exchange.kill()
+    }
+    #expect(try shares(in: exchange) == ["sz000022 sellable 1000"])
+    #expect(try exchange.states() == ["filled", "accepted"])
+    try expectSound(exchange)
+  }
+
   @Test func `links that follow each other on one day are booked in their order`() async throws {
     let exchange = try await holding(of: ["sz000022"])
     let next = try #require(Self.next)
