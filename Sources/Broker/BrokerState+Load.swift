@@ -16,6 +16,8 @@ extension BrokerState {
     self.init(
       day: cursor.day ?? Self.day(at: now, calendar: calendar), now: now, schedule: schedule)
     if cursor.day == nil { step.day = day }
+    // Of a day that another broker began, or this process before it was started again.
+    RuleBook.begin(day)
     feed.sequence = cursor.quoteSequence
     (newest.order, newest.purchase) = (cursor.newestOrder, cursor.newestPurchase)
     for (row, fills, events) in try table.orders(on: day) {
