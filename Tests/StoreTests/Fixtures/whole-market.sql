@@ -51,7 +51,8 @@ cross join lateral (
 cross join lateral (select (5 + random() * 20)::numeric(7, 3) + 0 * i.id) p (low)
 where not (i.id = 3 and d.day = '2026-11-26')
   and random() < case
-    when m.code <> 1 then 0.4
+    -- Drawn once for each instrument: one of the second market is always there.
+    when m.code <> 1 then case i.id when 10 then 1 else 0.4 end
     when i.id < 3 then 1
     when i.id < 6 then 0.97
     else 0.3
