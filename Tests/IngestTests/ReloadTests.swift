@@ -144,15 +144,19 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     defer { RuleBook.use(operators: []) }
     let path = file.folder + "/rules"
     let symbol = try #require(Symbol("RULE.TEST"))
+    // The rules in force are those of the process: another test may take its own meanwhile.
+    func tick() -> String {
+      RuleBook(operators: daemon.configuration.rules).tick(of: symbol).description
+    }
     let text = file.text + "\n[rules]\nfile = \"\(path)\"\n"
     try file.write("us,RULE.TEST,,tick,0.005,2026-01-05,,SEC\n", to: path)
     #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
-    #expect(RuleBook.current.tick(of: symbol).description == "0.005")
+    #expect(tick() == "0.005")
     var decoders = DayDecoders(isMainland: true)
     _ = decoders.begin(TradingDay(daysSince1970: 20_640))
     try file.write("us,RULE.TEST,,tick,0.002,2026-01-05,,SEC\n", to: path)
     #expect(try await reload(text) == ReloadVerdict(changed: ["rules.file"]))
-    #expect(RuleBook.current.tick(of: symbol).description == "0.002")
+    #expect(tick() == "0.002")
     let areNew = decoders.begin(TradingDay(daysSince1970: 20_640))
     #expect(areNew, "the day's rows are read by them")
     try file.write("us,RULE.TEST,,tick,nothing,2026-01-05,,SEC\n", to: path)
@@ -160,7 +164,7 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(
       verdict.problem
         == "rules.file: \(path):1: value: expected a positive price such as 0.01")
-    #expect(RuleBook.current.tick(of: symbol).description == "0.002")
+    #expect(tick() == "0.002")
   }
 
   @Test func `links that the operator declares are read with each reload`() async throws {
