@@ -234,15 +234,15 @@ import Testing
   @Test func `the last base copies stay, with all of the log behind the oldest`() throws {
     let copied = try Copied()
     defer { try? copied.server.stopImmediately() }
-    var made: [ClusterBackup.Base] = []
-    for number in 0..<3 {
-      made.append(
-        try copied.backup.run(keeping: 2, at: Self.noon.adding(seconds: Int64(number))))
+    func base(_ number: Int64) throws -> ClusterBackup.Base {
+      try copied.backup.run(keeping: 2, at: Self.noon.adding(seconds: number))
     }
-    #expect(copied.backup.bases == Array(made.dropFirst()))
-    let oldest = try #require(copied.backup.firstSegment(of: made[1]))
+    var made = [try base(0), try base(1)]
     // What the server has goes into the archive first.
     #expect(try copied.drill().contains("1 certificates"))
+    made.append(try base(2))
+    #expect(copied.backup.bases == Array(made.dropFirst()))
+    let oldest = try #require(copied.backup.firstSegment(of: made[1]))
     let names = try FileManager.default.contentsOfDirectory(
       atPath: copied.backup.archive(of: made[1].system))
     #expect(names.contains("\(oldest).gz") && names.allSatisfy { $0 >= oldest })
