@@ -33,7 +33,9 @@ extension DecadeEvent {
         let later = try facts.count(
           "select count(*) from candle where trading_day = '\(facts.day)' and timeframe = 1 "
             + "and opened_at >= '\(facts.day) 15:00+08' and source = 1")
-        let warned = facts.logged("trading hours") + facts.logged("outside_hours")
+        let warned = try facts.count(
+          "select count(*) from rejected where trading_day = '\(facts.day)' "
+            + "and detail like 'kept: volume grew %'")
         return expect(later > 0 || warned > 0, "trades behind 15:00 were not noticed")
       }),
     hundredfold("2026-03-04", from: 10 * 3600 + 1800, "in mid-day"),
