@@ -201,7 +201,6 @@ final class DecadeRun {
     }
     var configuration = WorkerConfiguration(
       settings, credentials: try SourceCredentials(settings), speed: 1, seed: seed)
-    configuration.declaredLinks = try settings.declaredLinks()
     configuration.repairs.requestsPerNight = 0
     // One lost sweep is no reason to leave a source.
     configuration.failoverMilliseconds = Int64(plan.cadenceSeconds) * 2_500
