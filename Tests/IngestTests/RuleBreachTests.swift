@@ -61,6 +61,20 @@ import Testing
     #expect(tests.pipeline.counters.ruleBreaches.isEmpty)
   }
 
+  @Test func `rows whose prices are tenfold are no sign of another unit`() throws {
+    var tests = self
+    var rows = rows(60, at: "09:31:00")
+    for index in 0..<6 {
+      rows[index].open *= 10
+      rows[index].last *= 10
+      rows[index].high *= 10
+      rows[index].low *= 10
+    }
+    let digest = try tests.process(rows, at: "09:31:01")
+    #expect(digest.accepted == 54 && digest.rejected == 6)
+    #expect(tests.pipeline.counters.ruleBreaches.isEmpty)
+  }
+
   @Test func `volume that grows after the close counts, and is noticed`() throws {
     var tests = self
     var rows = rows(1, at: "15:00:03")

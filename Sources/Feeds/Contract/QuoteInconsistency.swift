@@ -112,8 +112,15 @@ private struct Extremes {
 
 extension QuoteInconsistency {
   /// Whether the money is explained once the volume is taken 10 to 10,000 times as large, or as
-  /// small: a source that changed its unit, and no damaged digit.
+  /// small: a source that changed its unit, and no damaged digit. Where the price is not near the
+  /// previous close either, it is the prices that are wrong.
   func isOfOtherUnit(_ quote: Quote) -> Bool {
+    let (last, close) = (quote.last, quote.previousClose)
+    if close.isPositive {
+      guard let most = try? close * Self.priceStep, let raised = try? last * Self.priceStep,
+        last <= most, close <= raised
+      else { return false }
+    }
     let isTooSmall: Bool
     switch self {
     case .turnoverTooSmall: isTooSmall = true
@@ -129,6 +136,9 @@ extension QuoteInconsistency {
       return least <= money && money <= most
     }
   }
+
+  /// No price of a day is so many times another's, and no unit is a smaller step.
+  private static let priceStep = ExactDecimal(5)
 
   /// The broken rule with its numbers, for people.
   func sentence(about quote: Quote) -> String {
