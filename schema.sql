@@ -77,9 +77,12 @@ begin
       when insufficient_privilege then null;
     end;
   end if;
-  -- To name the session that holds the notification queue.
+  -- To name the session that holds the notification queue. Granting locks the members of all roles
+  -- of the server, for which other databases' schemas would wait.
   begin
-    grant pg_read_all_stats to candled;
+    if not pg_has_role('candled', 'pg_read_all_stats', 'member') then
+      grant pg_read_all_stats to candled;
+    end if;
   exception
     when insufficient_privilege then null;
   end;
