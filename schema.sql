@@ -2029,13 +2029,6 @@ comment on view links is
   'What became of instruments: renames, mergers, conversions, relistings and split-offs, those '
   'that were ended included.';
 
-create or replace view instrument_changes as
-select l.from_symbol, l.to_symbol, l.day, l.kind, l.ratio, l.cash
-from links l
-where l.known_to is null
-  and l.verdict <> 'suspected';
-comment on view instrument_changes is 'The links in force: what became of instruments.';
-
 create or replace function link_instruments(
   from_symbol text, to_symbol text, day date, kind text, verdict text, ratio numeric, cash numeric,
   said_by text, known_at timestamptz, is_ordered boolean default false, series smallint default 1
@@ -4947,10 +4940,6 @@ begin
         (30, 'links.from\_symbol', 'The old code.'),
         (30, 'links.to\_symbol', 'The new code.'),
         (30, 'links.said\_by', 'Where it comes from, for people.'),
-        (30, 'instrument\_changes.day', 'The first day of the new code, or of the new shares.'),
-        (30, 'instrument\_changes.kind', 'rename, merger, conversion, relisting or split_off.'),
-        (30, 'instrument\_changes.ratio', 'New shares for an old one; null where not known.'),
-        (30, 'instrument\_changes.cash', 'Cash for an old share beside the new ones; or null.'),
         (30, 'ranges.name', 'The name the source sends now, without control characters.'),
         (30, 'instruments.name', 'The name the source sends now, without control characters.'),
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),

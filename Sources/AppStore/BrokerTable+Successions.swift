@@ -14,8 +14,10 @@ extension BrokerTable {
         from_symbol as symbol, to_symbol as successor, day as ex_day, kind,
         case when kind = 'rename' then 1 else ratio end as per_share,
         case when cash > 0 then cash end as cash
-      from candled.instrument_changes
-      where from_symbol <> to_symbol
+      from candled.links
+      where known_to is null
+        and verdict <> 'suspected'
+        and from_symbol <> to_symbol
         and (
           kind = 'rename'
           or kind in ('merger', 'conversion')

@@ -51,7 +51,6 @@ enum RightsTable {
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
     "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
     "feed_serving", "instrument_codes", "links",
-    "instrument_changes",
   ]
 
   static let functions: [String: Rights] = {
