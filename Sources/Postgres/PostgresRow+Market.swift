@@ -53,6 +53,17 @@ extension PostgresRow {
       grade: try code())
   }
 
+  /// Symbols of both codes, `day` … `source` of a link.
+  package mutating func instrumentLink() throws(StoreError) -> InstrumentLink {
+    let (from, to, day) = (try symbol(), try symbol(), try day())
+    guard let kind = InstrumentLink.Kind(rawValue: try text()),
+      let verdict = InstrumentLink.Verdict(rawValue: try text())
+    else { throw malformed() }
+    return InstrumentLink(
+      from: from, to: to, day: day, kind: kind, verdict: verdict, ratio: try optionalNumeric(),
+      cash: try optionalNumeric(), source: try text())
+  }
+
   /// The columns of `serving`.
   package mutating func servingRow() throws(StoreError) -> ServingRow {
     ServingRow(series: try source(), since: try timestamp(), source: try source())

@@ -154,16 +154,9 @@ extension StoreReader {
   package func links(of symbol: Symbol? = nil) throws(StoreError) -> [LinkRecord] {
     let parameters = WireParameters(.text(symbol?.description))
     return try read(Self.readLinks, with: parameters) { (row) throws(StoreError) in
-      let (from, to, day) = (try row.symbol(), try row.symbol(), try row.day())
-      guard let kind = InstrumentLink.Kind(rawValue: try row.text()),
-        let verdict = InstrumentLink.Verdict(rawValue: try row.text())
-      else { throw row.malformed() }
-      let link = InstrumentLink(
-        from: from, to: to, day: day, kind: kind, verdict: verdict,
-        ratio: try row.optionalNumeric(), cash: try row.optionalNumeric(),
-        source: try row.text())
-      return LinkRecord(
-        link: link, knownFrom: try row.timestamp(), knownTo: try row.optionalTimestamp())
+      LinkRecord(
+        link: try row.instrumentLink(), knownFrom: try row.timestamp(),
+        knownTo: try row.optionalTimestamp())
     }
   }
 

@@ -50,15 +50,7 @@ extension ReferenceTable {
 
   func storedLinks() throws(StoreError) -> [StoredLink] {
     try connection.read(Self.readLinks, context: "load") { (row) throws(StoreError) in
-      let (from, to, day) = (try row.symbol(), try row.symbol(), try row.day())
-      guard let kind = InstrumentLink.Kind(rawValue: try row.text()),
-        let verdict = InstrumentLink.Verdict(rawValue: try row.text())
-      else { throw row.malformed() }
-      let link = InstrumentLink(
-        from: from, to: to, day: day, kind: kind, verdict: verdict,
-        ratio: try row.optionalNumeric(), cash: try row.optionalNumeric(),
-        source: try row.text())
-      return StoredLink(link: link, stands: try row.bool())
+      StoredLink(link: try row.instrumentLink(), stands: try row.bool())
     }
   }
 
