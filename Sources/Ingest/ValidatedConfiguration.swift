@@ -55,53 +55,34 @@ package struct ValidatedConfiguration: Sendable {
   ) {
     self.settings = settings
     var findings = [Finding.configuration(path)]
-    do throws(ConfigurationError) {
-      symbols = try settings.polledSymbols()
-      findings.append(.symbols(symbols, settings: settings))
-    } catch {
-      symbols = []
-      fault = error
-      findings.append(Finding(check: "symbols", error))
+    var fault: ConfigurationError?
+    /// What cannot be read is a finding, and the first of them the fault.
+    @discardableResult
+    func read<Value>(
+      _ check: String, _ value: () throws(ConfigurationError) -> Value
+    ) -> Value? {
+      do throws(ConfigurationError) {
+        return try value()
+      } catch {
+        fault = fault ?? error
+        findings.append(Finding(check: check, error))
+        return nil
+      }
     }
-    do throws(ConfigurationError) {
-      credentials = try SourceCredentials(settings)
-      findings.append(.keys(credentials))
-    } catch {
-      credentials = SourceCredentials()
-      fault = fault ?? error
-      findings.append(Finding(check: "keys", error))
+    let symbols = read("symbols", settings.polledSymbols)
+    if let symbols { findings.append(.symbols(symbols, settings: settings)) }
+    self.symbols = symbols ?? []
+    let credentials = read("keys") { () throws(ConfigurationError) in
+      try SourceCredentials(settings)
     }
-    do throws(ConfigurationError) {
-      declaredDays = try settings.declaredDays()
-    } catch {
-      fault = fault ?? error
-      findings.append(Finding(check: CalendarSettings.file.key, error))
-    }
-    do throws(ConfigurationError) {
-      rules = try settings.operatorsRules()
-    } catch {
-      fault = fault ?? error
-      findings.append(Finding(check: RuleSettings.file.key, error))
-    }
-    do throws(ConfigurationError) {
-      declaredLinks = try settings.declaredLinks()
-    } catch {
-      fault = fault ?? error
-      findings.append(Finding(check: UniverseSettings.linksFile.key, error))
-    }
-    do throws(ConfigurationError) {
-      try settings.checkLiveSources()
-    } catch {
-      fault = fault ?? error
-      findings.append(Finding(check: "quotes.sources", error))
-    }
-    do throws(ConfigurationError) {
-      store = try settings.storeConnection().map { Secret($0) }
-    } catch {
-      store = nil
-      fault = fault ?? error
-      findings.append(Finding(check: "store", error))
-    }
+    if let credentials { findings.append(.keys(credentials)) }
+    self.credentials = credentials ?? SourceCredentials()
+    declaredDays = read(CalendarSettings.file.key, settings.declaredDays) ?? []
+    rules = read(RuleSettings.file.key, settings.operatorsRules) ?? []
+    declaredLinks = read(UniverseSettings.linksFile.key, settings.declaredLinks) ?? []
+    read("quotes.sources", settings.checkLiveSources)
+    store = read("store", settings.storeConnection)?.map { Secret($0) }
+    self.fault = fault
     if let obstacle = settings[AdminSettings.listen]?.obstacle {
       findings.append(
         Finding(check: "admin.listen", status: .configuration, detail: obstacle))

@@ -6,14 +6,7 @@ extension RuleFile {
   /// Reads and parses the file at `path`. Throws every field that is wrong.
   package static func load(_ path: String) throws(ConfigurationError) -> [Rule] {
     let (rules, problems) = parse(try ConfigurationFile.read(path), isOperators: true)
-    guard problems.isEmpty else {
-      throw ConfigurationError(
-        code: .invalid,
-        problems: problems.map {
-          ConfigurationProblem(
-            origin: path, line: $0.line, key: $0.field, sentence: $0.sentence)
-        })
-    }
+    try LineFile.refuse(problems, in: path)
     return rules
   }
 }

@@ -5,47 +5,34 @@ package enum RuleFile {
     "market", "board", "kind", "key", "value", "from_day", "to_day", "source",
   ]
 
-  /// What is wrong with a line, and with which field of it.
-  package struct Problem: Error, Sendable, Hashable {
-    package var line: Int
-    package var field: String?
-    package var sentence: String
-  }
-
   /// The rules of `text` in their order, and everything that is wrong.
   package static func parse(
     _ text: String, isOperators: Bool = false
-  ) -> (rules: [Rule], problems: [Problem]) {
-    var (rules, problems): ([Rule], [Problem]) = ([], [])
+  ) -> (rules: [Rule], problems: [LineFile.Problem]) {
     var firstLines: [Rule: Int] = [:]
     var tables = RuleTables()
-    let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
-    for (index, line) in lines.enumerated() {
-      let content = line.prefix { $0 != "#" }
-      if content.allSatisfy(\.isWhitespace) { continue }
+    let (rules, problems) = LineFile.parse(text) { (line, number, expect) -> Rule? in
       let words =
-        content
+        line
         .split(separator: ",", maxSplits: fields.count - 1, omittingEmptySubsequences: false)
         .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
-      var reading = Reading(words: words, line: index + 1)
+      var reading = Reading(words: words)
       let rule = reading.rule(isOperators: isOperators, into: &tables)
-      problems += reading.problems
-      guard var rule else { continue }
-      rules.append(rule)
-      (rule.value, rule.source, rule.toDay) = ("", "", nil)
-      if rule.key != "codes", let first = firstLines.updateValue(index + 1, forKey: rule) {
-        problems.append(
-          Problem(
-            line: index + 1, field: "from_day", sentence: "the same rule begins on line \(first)"))
+      for (what, field) in reading.expected { expect("expected " + what, field) }
+      guard let rule, rule.key != "codes" else { return rule }
+      var beginning = rule
+      (beginning.value, beginning.source, beginning.toDay) = ("", "", nil)
+      if let first = firstLines.updateValue(number, forKey: beginning) {
+        expect("the same rule begins on line \(first)", "from_day")
       }
+      return rule
     }
     return (rules, problems)
   }
 
   private struct Reading {
     let words: [String]
-    let line: Int
-    var problems: [Problem] = []
+    var expected: [(what: String, field: String?)] = []
 
     mutating func rule(isOperators: Bool, into tables: inout RuleTables) -> Rule? {
       guard words.count == fields.count else {
@@ -77,7 +64,7 @@ package enum RuleFile {
       } else {
         expect(RuleKey.all.map(\.name).joined(separator: ", "), in: "key")
       }
-      return problems.isEmpty ? rule : nil
+      return expected.isEmpty ? rule : nil
     }
 
     private mutating func day(_ place: Int) -> TradingDay? {
@@ -88,7 +75,7 @@ package enum RuleFile {
     }
 
     private mutating func expect(_ what: String, in field: String?) {
-      problems.append(Problem(line: line, field: field, sentence: "expected " + what))
+      expected.append((what, field))
     }
   }
 }
