@@ -190,7 +190,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "Market", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres", "Commits",
-        "Store", "AppStore", "Operations", "Ingest", "Platform", "CPostgres", "CLinux",
+        "Store", "AppStore", "Operations", "Ingest", "Platform", "CPostgres", "CLinux", log,
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),

@@ -49,18 +49,25 @@ import Testing
     #expect(try OperatorFiles.text("docs/reference/alerts.md").hasSuffix("\n\n" + text), "\(text)")
   }
 
-  @Test func `every rule has a name, a meaning, a severity and what to do`() {
+  @Test(arguments: ["candled", "candled-gateway"])
+  func `every rule has a name, a meaning, a severity and what to do`(program: String) throws {
+    let files = try OperatorFiles(of: program)
     #expect(files.rules.flatMap(\.faults) == [])
     #expect(Set(files.rules.compactMap { $0.fields["alert"] }).count == files.rules.count)
   }
 
-  @Test func `the dashboard takes its data source and instance from variables`() {
+  @Test(arguments: ["candled", "candled-gateway"])
+  func `the dashboard takes its data source and instance from variables`(program: String) throws {
+    let files = try OperatorFiles(of: program)
     #expect(files.variables == ["datasource", "instance"])
     #expect(Set(files.panels.compactMap { $0["id"] as? Int }).count == files.panels.count)
     for panel in files.panels where panel["type"] as? String != "row" {
       let source = panel["datasource"] as? [String: Any]
       #expect(source?["uid"] as? String == "${datasource}")
     }
+  }
+
+  @Test func `the dashboard has a row for each part of the daemon`() {
     let rows = files.panels.filter { $0["type"] as? String == "row" }.compactMap {
       $0["title"] as? String
     }

@@ -96,14 +96,4 @@ import Testing
   @Test func `every metric is in a rule or a panel`() {
     #expect(files.unused(of: GatewayMetrics.families) == [])
   }
-
-  @Test func `every rule has a name, a meaning, a severity and what to do`() {
-    #expect(files.rules.flatMap(\.faults) == [])
-    #expect(Set(files.rules.compactMap { $0.fields["alert"] }).count == files.rules.count)
-  }
-
-  @Test func `the dashboard takes its data source and instance from variables`() {
-    #expect(files.variables == ["datasource", "instance"])
-    #expect(Set(files.panels.compactMap { $0["id"] as? Int }).count == files.panels.count)
-  }
 }

@@ -4,6 +4,7 @@ import Ingest
 import Market
 import Postgres
 import Store
+import TestSupport
 import Testing
 
 @testable import Journal

@@ -9,6 +9,7 @@ import Platform
 import Postgres
 import Store
 import TestExchange
+import TestSupport
 import Testing
 
 @testable import Journal

@@ -5,6 +5,7 @@ import Platform
 import Polling
 import Store
 import TestExchange
+import TestSupport
 import Testing
 import Transport
 

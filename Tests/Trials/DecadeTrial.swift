@@ -120,7 +120,7 @@ final class DecadeRun {
 
   func live(_ plan: DecadePlan) async throws -> DecadeFacts {
     await world.begin(plan)
-    let log = DecadeLog()
+    let log = LogLines(level: .notice)
     var commits: [Int] = []
     var replay: Pipeline?
     var position = JournalPosition.start
@@ -175,7 +175,7 @@ final class DecadeRun {
 
   private func engine(
     _ plan: DecadePlan, from start: Int, to end: Int, sink: TimedSink, stored: StoredState,
-    log: DecadeLog
+    log: LogLines
   ) throws -> Engine {
     let midnight = Timestamp(day: plan.day, secondOfDay: 0)
     var options = JournalOptions()

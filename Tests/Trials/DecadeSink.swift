@@ -1,28 +1,7 @@
 import Commits
 import Ingest
-import Logging
 import Market
-import Operations
-import Platform
 import Store
-
-/// The lines a day's daemon logs, notices and above.
-final class DecadeLog: Sendable {
-  private let all = Locked<[String]>([])
-
-  var lines: [String] { all.withLock { $0 } }
-
-  var logger: Logger {
-    Logger(label: "decade") { label in
-      LineLogHandler(
-        label: label, control: LogControl(level: .notice, format: .text), mask: SecretMask(),
-        isJournal: false,
-        write: { line in
-          self.all.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
-        })
-    }
-  }
-}
 
 /// A store that measures its commits.
 actor TimedSink: CommitSink {
