@@ -11,8 +11,9 @@ import Testing
 @Suite(.ownThread) struct ReclusteringTests {
   private typealias Event = Reclustering.Event
 
-  private static let impatient = Reclustering.Patience(
-    pauseMilliseconds: 1, lockTriesMax: 3, readersSecondsMax: 1, lookMilliseconds: 20)
+  /// With tries enough for autovacuum to get out of the way.
+  private static let patience = Reclustering.Patience(
+    pauseMilliseconds: 1, lockTriesMax: 12, readersSecondsMax: 1, lookMilliseconds: 20)
 
   /// - Returns: what was reported, without counts of rows moved.
   private func run(
@@ -20,7 +21,7 @@ import Testing
     url: String? = nil, steps: Int = .max
   ) async throws -> [Event] {
     let reclustering = Reclustering(
-      url: try url ?? database.daemonURL(), folder: folder, patience: Self.impatient)
+      url: try url ?? database.daemonURL(), folder: folder, patience: Self.patience)
     let events = Locked<[Event]>([])
     let steps = Locked(steps)
     _ = try await reclustering.run(
