@@ -10,13 +10,18 @@ extension DecadeEvent {
     rename(
       19, ["2025-10-09"], [("bj830799", "bj920799")], "all other codes of Beijing, in a night"),
     DecadeEvent(
-      number: 20, dates: ["2016-06-01"], world: "600018 of one company ends", how: "as below",
-      prepare: { plan in plan.changes.append { $0.remove("sh600018") } }),
+      number: 20, dates: ["2016-06-01", "2016-06-20", "2016-07-11", "2016-08-01"],
+      world: "600018 of one company ends, and three lists lack it", how: "as below",
+      prepare: { plan in
+        plan.end = 17 * 3600
+        plan.changes.append { $0.remove("sh600018") }
+      }),
     DecadeEvent(
       number: 20, dates: ["2016-10-26", "2016-11-30"],
       world: "a code is another company's, months after the first one ended",
       how: "two instruments, whose days are not mixed",
       prepare: { plan in
+        plan.end = 17 * 3600
         guard plan.day.civil.month == 10 else { return }
         plan.changes.append {
           $0.add(DecadeMarket.symbol("sh600018"), named: "PORT", close: 4_310)
@@ -35,6 +40,7 @@ extension DecadeEvent {
       number: 22, dates: ["2026-02-10"],
       world: "a B share becomes an A share, in another currency",
       how: "a conversion links two series, each in its currency",
+      prepare: { $0.declare("sz200771", "sz300277", .conversion) },
       check: { try linked("sz200771", "sz300277", "conversion", $0) }),
     DecadeEvent(
       number: 23, dates: ["2021-04-20", "2021-04-21", "2022-06-21"],
@@ -50,24 +56,28 @@ extension DecadeEvent {
       }),
     DecadeEvent(
       number: 24, dates: ["2018-06-01"], world: "600087 leaves the exchange", how: "as below",
-      prepare: { plan in plan.changes.append { $0.remove("sh601975") } }),
+      prepare: { plan in plan.changes.append { $0.remove("sh600087") } }),
     DecadeEvent(
       number: 24, dates: ["2019-01-08", "2019-01-09"],
       world: "and comes back as 601975, with a price of another market",
-      how: "a relisting has no band on its first day",
+      how: "two series with a link; a relisting has no band on its first day",
       prepare: { plan in
+        plan.end = 17 * 3600
         guard plan.day.civil.day == 8 else { return }
+        plan.declare("sh600087", "sh601975", .relisting)
         plan.changes.append {
           $0.add(DecadeMarket.symbol("sh601975"), named: "N D975", close: 4_310)
         }
       },
       check: { facts in
         guard facts.day.civil.day > 8 else { return [] }
-        let linked = try facts.count(
-          "select count(*) from candles('sh601975', '1d') where opened_at < "
-            + "'\(facts.day.civil.year)-01-01'")
-        // The code had days of its own until it left.
-        return expect(linked > 0, "its earlier days are gone")
+        let days = try facts.rows(
+          "select (select count(*) from candles('sh600087', '1d')), "
+            + "(select count(*) from candles('sh601975', '1d') "
+            + "where opened_at < '\(facts.day.civil.year)-01-01')")
+        return try linked("sh600087", "sh601975", "relisting", facts)
+          + expect(days[0][0] != "0", "its earlier days are gone")
+          + expect(days[0][1] == "0", "the new code has days of the old one")
       }),
     rename(25, ["2025-02-17"], [("sz300114", "sz302132")], "the prefix 302 on its first day"),
     DecadeEvent(
@@ -122,6 +132,7 @@ extension DecadeEvent {
       prepare: { plan in
         // A fund has a price, and so has what is suspended: the last one.
         let isOver = plan.day.civil.month % 2 == 1
+        if isOver { plan.declare(old, new, .merger, ratio: ratio) }
         plan.changes.append { market in
           if isOver { market.remove(old) } else { market.change(old) { $0.isSuspended = true } }
         }
@@ -167,6 +178,18 @@ extension DecadeEvent {
       "select count(distinct n.name) from instrument_name n join instrument i "
         + "on i.id = n.instrument_id where symbol = '\(symbol)'")
     return expect(names > 1, "\(symbol) has \(names) names")
+  }
+}
+
+extension DecadePlan {
+  /// By the operator's file, from this day on.
+  fileprivate mutating func declare(
+    _ old: String, _ new: String, _ kind: InstrumentLink.Kind, ratio: String? = nil
+  ) {
+    links.append(
+      InstrumentLink(
+        from: DecadeMarket.symbol(old), to: DecadeMarket.symbol(new), day: day, kind: kind,
+        verdict: .declared, ratio: ratio.flatMap { try? ExactDecimal($0) }, source: "the operator"))
   }
 }
 

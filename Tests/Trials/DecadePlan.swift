@@ -23,6 +23,8 @@ struct DecadePlan: Sendable {
   var hasBoth = false
   /// What happens to instruments before the first line.
   var changes: [Change] = []
+  /// What the operator's file says of codes from that day on.
+  var links: [InstrumentLink] = []
   /// Sources that keep yesterday's lines, and those that do not answer.
   var stale: Set<Source> = []
   var silent: [Source: Range<Int>] = [:]

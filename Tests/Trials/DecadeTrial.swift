@@ -106,6 +106,7 @@ final class DecadeRun {
   private let folder: String
   private let table: TradingCalendar?
   private let alpacaKey: String
+  private var links: [InstrumentLink] = []
 
   init(
     seed: UInt64, database: StoreDatabase, world: DecadeWorld, table: TradingCalendar?
@@ -120,6 +121,7 @@ final class DecadeRun {
 
   func live(_ plan: DecadePlan) async throws -> DecadeFacts {
     await world.begin(plan)
+    links += plan.links
     let log = LogLines(level: .notice)
     var commits: [Int] = []
     var replay: Pipeline?
@@ -131,7 +133,9 @@ final class DecadeRun {
       try await writer.connect()
       let stored = try await writer.load()
       if place == 0, plan.restartAt != nil {
-        (replay, position) = (try Self.pipeline(stored, plan, table), stored.position)
+        (replay, position) = (
+          try Self.pipeline(stored, plan, table, links), stored.position
+        )
       }
       let sink = TimedSink(writer)
       let start = place == 0 ? plan.start : ends[0] + 1
@@ -159,7 +163,7 @@ final class DecadeRun {
   }
 
   private static func pipeline(
-    _ stored: StoredState, _ plan: DecadePlan, _ table: TradingCalendar?
+    _ stored: StoredState, _ plan: DecadePlan, _ table: TradingCalendar?, _ links: [InstrumentLink]
   ) throws -> Pipeline {
     var rules = CandleRules()
     if plan.cadenceSeconds > rules.silenceSecondsMax {
@@ -168,8 +172,11 @@ final class DecadeRun {
     }
     var limits = UniverseLimits()
     limits.mainRowsMin = 5
+    // One of twenty is five per cent.
+    limits.keptPercentMin = 80
     var pipeline = try Pipeline(rules: rules, limits: limits, stored: stored)
     if let table { pipeline.calendar = table.extended(byStored: stored.sessions) }
+    pipeline.declare(links)
     return pipeline
   }
 
@@ -189,7 +196,8 @@ final class DecadeRun {
     var limits = EngineLimits()
     limits.stopAt = midnight.adding(seconds: Int64(end))
     limits.journalBytesMax = 128 << 20
-    return Engine(parts: parts, pipeline: try Self.pipeline(stored, plan, table), limits: limits)
+    return Engine(
+      parts: parts, pipeline: try Self.pipeline(stored, plan, table, links), limits: limits)
   }
 
   private func configuration(_ plan: DecadePlan) throws -> WorkerConfiguration {
@@ -202,6 +210,7 @@ final class DecadeRun {
     var configuration = WorkerConfiguration(
       settings, credentials: try SourceCredentials(settings), speed: 1, seed: seed)
     configuration.repairs.requestsPerNight = 0
+    configuration.declaredLinks = links
     // One lost sweep is no reason to leave a source.
     configuration.failoverMilliseconds = Int64(plan.cadenceSeconds) * 2_500
     var poller = PollerConfiguration(referenceSymbol: DecadeMarket.index, seed: seed)
