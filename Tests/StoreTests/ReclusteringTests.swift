@@ -11,17 +11,17 @@ import Testing
 @Suite(.ownThread) struct ReclusteringTests {
   private typealias Event = Reclustering.Event
 
-  /// With tries enough for autovacuum to get out of the way.
-  private static let patience = Reclustering.Patience(
-    pauseMilliseconds: 1, lockTriesMax: 12, readersSecondsMax: 1, lookMilliseconds: 20)
-
   /// - Returns: what was reported, without counts of rows moved.
   private func run(
     _ database: StoreDatabase, folder: String? = "/tmp", closedBy day: TradingDay = ClosedMonth.end,
-    url: String? = nil, steps: Int = .max
+    url: String? = nil, steps: Int = .max, readersSeconds: Int64 = 30
   ) async throws -> [Event] {
+    // With tries enough for autovacuum to get out of the way.
+    let patience = Reclustering.Patience(
+      pauseMilliseconds: 1, lockTriesMax: 12, readersSecondsMax: readersSeconds,
+      lookMilliseconds: 20)
     let reclustering = Reclustering(
-      url: try url ?? database.daemonURL(), folder: folder, patience: Self.patience)
+      url: try url ?? database.daemonURL(), folder: folder, patience: patience)
     let events = Locked<[Event]>([])
     let steps = Locked(steps)
     _ = try await reclustering.run(
@@ -191,7 +191,7 @@ import Testing
     let reader = try PostgresConnection(url: month.database.url, application: "reader")
     // It has not touched the month: no lock of its own keeps the month in its place.
     try reader.execute("begin isolation level repeatable read; select 1", context: "test")
-    let events = try await run(month.database)
+    let events = try await run(month.database, readersSeconds: 1)
     guard case .stopped(let reason) = events.last else {
       Issue.record("\(events)")
       return

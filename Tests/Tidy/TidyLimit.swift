@@ -56,7 +56,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     },
     TidyLimit("public outside the client's surface", target: 0) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
-    TidyLimit("lines of Sources", target: 45_000, today: 95_220) { $0.sourceLines },
-    TidyLimit("lines of schema.sql", target: 3_260, today: 5_140) { $0.schemaLines },
+    TidyLimit("lines of Sources", target: 45_000, today: 95_210) { $0.sourceLines },
+    TidyLimit("lines of schema.sql", target: 3_260, today: 5_130) { $0.schemaLines },
   ]
 }
