@@ -133,9 +133,8 @@ final class DecadeRun {
       try await writer.connect()
       let stored = try await writer.load()
       if place == 0, plan.restartAt != nil {
-        (replay, position) = (
-          try Self.pipeline(stored, plan, table, links), stored.position
-        )
+        (replay, position) = (try Self.pipeline(stored, plan, table), stored.position)
+        replay?.declare(links)
       }
       let sink = TimedSink(writer)
       let start = place == 0 ? plan.start : ends[0] + 1
@@ -163,7 +162,7 @@ final class DecadeRun {
   }
 
   private static func pipeline(
-    _ stored: StoredState, _ plan: DecadePlan, _ table: TradingCalendar?, _ links: [InstrumentLink]
+    _ stored: StoredState, _ plan: DecadePlan, _ table: TradingCalendar?
   ) throws -> Pipeline {
     var rules = CandleRules()
     if plan.cadenceSeconds > rules.silenceSecondsMax {
@@ -176,7 +175,6 @@ final class DecadeRun {
     limits.keptPercentMin = 80
     var pipeline = try Pipeline(rules: rules, limits: limits, stored: stored)
     if let table { pipeline.calendar = table.extended(byStored: stored.sessions) }
-    pipeline.declare(links)
     return pipeline
   }
 
@@ -196,8 +194,7 @@ final class DecadeRun {
     var limits = EngineLimits()
     limits.stopAt = midnight.adding(seconds: Int64(end))
     limits.journalBytesMax = 128 << 20
-    return Engine(
-      parts: parts, pipeline: try Self.pipeline(stored, plan, table, links), limits: limits)
+    return Engine(parts: parts, pipeline: try Self.pipeline(stored, plan, table), limits: limits)
   }
 
   private func configuration(_ plan: DecadePlan) throws -> WorkerConfiguration {
